@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+#
+# Compiler settings of everything that is built here: warnings, sanitizers, build types.
+
+# Colour in a pipe: Ninja is not a terminal to the compiler.
+add_compile_options(-fdiagnostics-color=$<IF:$<BOOL:$ENV{NO_COLOR}>,never,auto>)
+
+# -O2 and not -O3: the listings in tests/golden/ stay readable, and measured times do not differ.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+
+add_library(cairn_warnings INTERFACE)
+target_compile_options(cairn_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wundef)
+if(CAIRN_WERROR)
+  target_compile_options(cairn_warnings INTERFACE -Werror)
+endif()
+
+if(CAIRN_SANITIZER)
+  add_compile_options(-fsanitize=${CAIRN_SANITIZER} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CAIRN_SANITIZER})
+  if(CAIRN_SANITIZER STREQUAL "undefined")
+    add_compile_options(-fno-sanitize-recover=all)
+  endif()
+  if(CAIRN_SANITIZER STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # ThreadSanitizer does not model atomic_thread_fence, and g++ warns at each one.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()

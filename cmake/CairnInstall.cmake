@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+#
+# `cmake --install`: headers, libraries, the command, a CMake package, a pkg-config file, manual pages.
+
+if(CAIRN_SANITIZER)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/cairn DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(DIRECTORY allocators DESTINATION "${CAIRN_INSTALL_ALLOCATORS}" FILES_MATCHING PATTERN "*.hpp")
+
+set(installed_targets cairn_kit)
+foreach(target cairn_shared cairn_static cairn_program)
+  if(TARGET ${target})
+    list(APPEND installed_targets ${target})
+  endif()
+endforeach()
+install(TARGETS ${installed_targets} EXPORT cairn)
+
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/cairn")
+configure_package_config_file(cmake/cairnConfig.cmake.in "${PROJECT_BINARY_DIR}/cairnConfig.cmake"
+                              INSTALL_DESTINATION "${package_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(EXPORT cairn NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION "${package_folder}")
+install(FILES "${PROJECT_BINARY_DIR}/cairnConfig.cmake" DESTINATION "${package_folder}")
+install(FILES "${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake" DESTINATION "${package_folder}")
+
+configure_file(cmake/cairn.pc.in "${PROJECT_BINARY_DIR}/cairn.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/cairn.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+file(GLOB manual_1 CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.1")
+file(GLOB manual_3 CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.3")
+install(FILES ${manual_1} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES ${manual_3} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")

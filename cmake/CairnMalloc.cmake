@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# The malloc: libcairn.so and libcairn.a from src/malloc/*.cpp.
+
+file(GLOB malloc_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/malloc/*.cpp")
+if(NOT malloc_sources)
+  message(STATUS "src/malloc/ is empty: no libcairn")
+  return()
+endif()
+
+add_library(cairn_malloc_options INTERFACE)
+target_compile_definitions(cairn_malloc_options INTERFACE CAIRN_VERSION="${PROJECT_VERSION}")
+target_compile_options(cairn_malloc_options INTERFACE
+  # No C++ runtime: nothing that throws, nothing that is built at start-up, no guard variables.
+  -fno-exceptions -fno-rtti -fno-threadsafe-statics
+  -fvisibility=hidden -fvisibility-inlines-hidden
+  # The library is loaded at start (never by a late dlopen with a large TLS block), so a thread's heap is one
+  # load away; 8 bytes fit into what the loader keeps free for a dlopen all the same.
+  -ftls-model=initial-exec
+  -fno-plt
+  # Inside the malloc these are definitions: malloc + memset must not become a call of calloc, and so on.
+  -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+  -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
+target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
+
+add_library(cairn_shared SHARED ${malloc_sources})
+target_compile_options(cairn_shared PRIVATE -fPIC)
+# The compiler's driver would add libstdc++ and libgcc_s: the C library and the compiler's own static helpers
+# are all that a malloc may need. Unloading a malloc that has handed out blocks can only crash, hence nodelete.
+target_link_options(cairn_shared PRIVATE -nodefaultlibs
+  LINKER:-z,nodelete LINKER:-z,now LINKER:-z,relro LINKER:--no-undefined LINKER:-Bsymbolic-functions
+  LINKER:--hash-style=gnu)
+target_link_libraries(cairn_shared PRIVATE $<BUILD_INTERFACE:cairn_malloc_options> -lgcc -lc -lgcc)
+
+# Objects of the archive may go into any executable, position independent or not.
+add_library(cairn_static STATIC ${malloc_sources})
+target_compile_options(cairn_static PRIVATE -fPIE)
+target_link_libraries(cairn_static PRIVATE $<BUILD_INTERFACE:cairn_malloc_options>)
+
+foreach(library cairn_shared cairn_static)
+  set_target_properties(${library} PROPERTIES OUTPUT_NAME cairn POSITION_INDEPENDENT_CODE OFF)
+  target_include_directories(${library} INTERFACE
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+endforeach()
+# The archive overrides malloc only if its member is pulled in: say so at the link, whatever the program calls.
+target_link_options(cairn_static INTERFACE LINKER:--undefined=malloc LINKER:--undefined=cairn_version)
+
+set_target_properties(cairn_shared PROPERTIES EXPORT_NAME malloc)
+set_target_properties(cairn_static PROPERTIES EXPORT_NAME malloc_static)
+add_library(cairn::malloc ALIAS cairn_shared)
+add_library(cairn::malloc_static ALIAS cairn_static)
+add_dependencies(cairn_product cairn_shared cairn_static)
