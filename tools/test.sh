@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# test.sh [CTEST OPTIONS]: the work of `./cairn test`. Builds everything in release and debug, the kit and its
+# tests under each sanitizer, then runs all of it as one ctest run, so that its closing lines speak of everything.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root"
+presets='release debug asan ubsan tsan'
+jobs=$(getconf _NPROCESSORS_ONLN)
+
+tools/setup.sh test
+mkdir -p build/test
+: >build/test/CTestTestfile.cmake
+for preset in $presets; do
+    echo "cairn: building $preset" >&2
+    cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=ON >build/test/configure.log 2>&1 || {
+        cat build/test/configure.log >&2
+        exit 1
+    }
+    cmake --build "build/$preset" --parallel "$jobs"
+    echo "subdirs(\"$root/build/$preset\")" >>build/test/CTestTestfile.cmake
+done
+exec ctest --test-dir build/test --output-on-failure --parallel "$jobs" "$@"
