@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+#
+# What the tests of real programs share; sourced, never run. A test looks like this:
+#
+#     . "$(dirname "$0")/lib/common.sh"
+#     need gs ghostscript             # skipped only when the program cannot be found
+#     work() { gs ... > page; cat page; }
+#     compare work                    # once on glibc's malloc, once under $CAIRN_LIB
+#     loaded gs                       # the library was mapped into a process named gs
+#
+# compare runs `work` in a fresh bash, in a fresh directory of one and the same name, and fails unless both
+# runs end with status 0, print the same bytes on stdout and leave the same files below ./keep. It also fails
+# when the run under Cairn prints a line with "cairn:" on stderr (a complaint of the malloc), when the loader
+# says that it could not preload something, and when any dynamically linked process started without the library.
+#
+# The bash that runs `work` is preloaded too, and so is each program that it starts. Functions of the test are
+# visible in `work`; variables must be exported. What is still running after a run is killed.
+#
+# Environment: CAIRN_LIB (the library), SOURCE_DIR (root of the source tree), both required.
+#   CAIRN_TEST_KEEP=1      keep the scratch directory and say where it is
+#   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (60)
+
+set -euo pipefail
+: "${CAIRN_LIB:?the path of libcairn.so}" "${SOURCE_DIR:?the root of the source tree}"
+unset LD_PRELOAD LD_DEBUG LD_DEBUG_OUTPUT
+ulimit -c 0
+export LC_ALL=C.UTF-8 TZ=UTC
+export CAIRN_LIB SOURCE_DIR
+
+test_name=$(basename "$0" .sh)
+inputs=$(cd "$(dirname "$0")" && pwd)/work # the programs' own inputs, one file each
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-$test_name.XXXXXX")
+chmod 755 "$scratch" # some programs change user while they run
+mkdir "$scratch/home"
+export inputs scratch CAIRN_TEST_SCRATCH=$scratch
+
+# Kills whatever carries this test's mark in its environment: servers that left the process group, for example.
+stop_leftovers() {
+    local environment pid
+    for environment in /proc/[0-9]*/environ; do
+        if grep -qzxF "CAIRN_TEST_SCRATCH=$scratch" "$environment" 2>/dev/null; then
+            pid=${environment#/proc/}
+            kill -KILL "${pid%/environ}" 2>/dev/null || true
+        fi
+    done
+}
+
+finish() {
+    local status=$?
+    stop_leftovers
+    if [ -n "${CAIRN_TEST_KEEP:-}" ]; then
+        echo "$test_name: kept $scratch" >&2
+    else
+        rm -rf "$scratch"
+    fi
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+skip() {
+    echo "$test_name: skipped: $*"
+    exit 77
+}
+
+fail() {
+    echo "$test_name: FAILED: $*" >&2
+    exit 1
+}
+
+# need COMMAND PACKAGE: the test makes no sense without COMMAND.
+need() {
+    command -v "$1" >/dev/null || skip "$1 is not installed (Debian package $2)"
+}
+
+show_tail() {
+    if [ -s "$1" ]; then
+        echo "--- end of $(basename "$1")" >&2
+        tail -n 25 "$1" >&2
+    fi
+}
+
+# run_side NAME LIBRARY FUNCTION: one run; leaves NAME/ (its directory), NAME.out, NAME.err and NAME.loader/.
+run_side() {
+    local side=$1 library=$2 function=$3 status=0 limit=${CAIRN_TEST_LIMIT:-60}
+    local settings=(LD_DEBUG=files "LD_DEBUG_OUTPUT=$scratch/$side.loader/process" "HOME=${work_home:-$scratch/home}")
+    if [ -n "$library" ]; then
+        settings+=("LD_PRELOAD=$library")
+    fi
+    mkdir "$scratch/run" "$scratch/run/keep" "$scratch/$side.loader"
+    chmod 1777 "$scratch/$side.loader"
+    (
+        cd "$scratch/run"
+        exec timeout -k 5 "$limit" env "${settings[@]}" \
+            bash -euo pipefail -c "$(declare -f); $function" work </dev/null
+    ) >"$scratch/$side.out" 2>"$scratch/$side.err" || status=$?
+    stop_leftovers
+    mv "$scratch/run" "$scratch/$side"
+    if [ "$status" -ne 0 ]; then
+        show_tail "$scratch/$side.out"
+        show_tail "$scratch/$side.err"
+        case $status in
+        124 | 137) fail "$side: no end within $limit s" ;;
+        *) fail "$side: ended with status $status" ;;
+        esac
+    fi
+}
+
+# The loader's own account, a line a started program: "PROGRAM yes|no" (was the library mapped into it?).
+started_programs() {
+    awk -v library="file=$CAIRN_LIB " '
+        FNR == 1 { mapped = "no" }
+        index($0, library) && /generating link map/ { mapped = "yes" }
+        match($0, /initialize program: /) {
+            program = substr($0, RSTART + RLENGTH)
+            sub(/.*\//, "", program)
+            sub(/^-/, "", program)
+            print program, mapped
+            mapped = "no"
+        }' "$scratch"/cairn.loader/*
+}
+
+# compare FUNCTION
+compare() {
+    rm -rf "$scratch"/glibc* "$scratch"/cairn*
+    [ -r "$CAIRN_LIB" ] || fail "no library at $CAIRN_LIB"
+    run_side glibc "" "$1"
+    run_side cairn "$CAIRN_LIB" "$1"
+    if grep -n -i -e 'cairn:' -e 'ERROR: ld.so' "$scratch/cairn.err" >&2; then
+        fail "the run under Cairn complained (above)"
+    fi
+    if ! cmp "$scratch/glibc.out" "$scratch/cairn.out" >&2; then
+        diff -a "$scratch/glibc.out" "$scratch/cairn.out" | head -n 40 >&2 || true
+        fail "another output than on glibc"
+    fi
+    if ! diff -rq "$scratch/glibc/keep" "$scratch/cairn/keep" >&2; then
+        fail "other files than on glibc"
+    fi
+    [ -s "$scratch/cairn.out" ] || fail "no output to compare"
+    if started_programs | grep ' no$' | sort | uniq -c >&2; then
+        fail "started without the library (above)"
+    fi
+}
+
+# loaded NAME...: after compare; each NAME was started at least once with the library in it.
+loaded() {
+    local name
+    for name in "$@"; do
+        started_programs | grep -qxF "$name yes" || fail "$name never ran with $CAIRN_LIB in it"
+    done
+    echo "$test_name: same output on both, $(started_programs | wc -l) programs started with the library"
+}
