@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Features: what the target offers, as named constants. The only place that reads compiler and system macros
+// for their own sake; everywhere else `if constexpr` on one of these names.
+#pragma once
+
+#include <cstddef>
+
+#define CAIRN_INLINE __attribute__((always_inline)) inline
+#define CAIRN_COLD __attribute__((noinline, cold))
+#define CAIRN_NOINLINE __attribute__((noinline))
+#define CAIRN_EXPORT __attribute__((visibility("default")))
+#define CAIRN_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CAIRN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+namespace cairn::platform {
+
+/// What two processors can own separately. x86 fetches pairs of lines, but ownership is by one.
+inline constexpr std::size_t cache_line = 64;
+
+/// The smallest page of any kernel on the target; the real size is asked for at run time (vm.hpp).
+inline constexpr std::size_t smallest_page = 4096;
+
+/// Bits of a user-space address as the kernel hands them out without being asked for more.
+#if defined(__x86_64__)
+inline constexpr unsigned address_bits = 47;
+#elif defined(__aarch64__)
+inline constexpr unsigned address_bits = 48;
+#else
+#error "Cairn knows x86-64 and aarch64"
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+#if defined(NDEBUG)
+inline constexpr bool checked = false;
+#else
+inline constexpr bool checked = true;
+#endif
+
+} // namespace cairn::platform

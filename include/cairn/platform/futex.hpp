@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Futex: sleep while a word has a value; wake sleepers. The monotonic clock and yielding, which go with it.
+//
+// Errors:  none that matter: a wait may return early for any reason, callers look at the word again.
+// Threads: any.
+// Cost:    a system call each.
+#pragma once
+
+#include <cairn/platform/syscall.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
+#include <linux/futex.h>
+
+namespace cairn::platform {
+
+/// Sleeps while `word` holds `expected`, at most `milliseconds` (negative: for ever).
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, long milliseconds = -1) {
+    timespec timeout{milliseconds / 1000, milliseconds % 1000 * 1000000};
+    raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected),
+                milliseconds < 0 ? 0 : reinterpret_cast<long>(&timeout));
+}
+
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count = 1) {
+    raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE, count);
+}
+
+inline void yield() { raw_syscall(SYS_sched_yield); }
+
+inline std::uint64_t monotonic_milliseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
+}
+
+} // namespace cairn::platform

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Virtual memory: the few things an allocator asks of the kernel's memory manager.
+//
+// Adds:    map anywhere, map at a place, grow or move a mapping, purge (give pages back, keep the addresses).
+// Errors:  nullptr or false; errno is never touched.
+// Threads: any.
+// Cost:    a system call each, and on first touch of each page a fault (measured at 1.5 microseconds on the
+//          virtual machine this was developed on, most of it the clearing of the page).
+#pragma once
+
+#include <cairn/core/bits.hpp>
+#include <cairn/platform/syscall.hpp>
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+namespace cairn::platform::vm {
+
+#if !defined(MAP_FIXED_NOREPLACE)
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+inline std::size_t page_size() {
+    static constinit std::size_t cached = 0;
+    std::size_t size = __atomic_load_n(&cached, __ATOMIC_RELAXED);
+    if (size == 0) {
+        size = getauxval(AT_PAGESZ);
+        __atomic_store_n(&cached, size, __ATOMIC_RELAXED);
+    }
+    return size;
+}
+
+namespace detail {
+inline void* map(void* at, std::size_t bytes, int protection, int flags) {
+    const long result = raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
+                                    protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+}
+} // namespace detail
+
+/// Zeroed, readable, writable memory wherever the kernel likes. `bytes` is a multiple of the page size.
+inline void* map(std::size_t bytes) { return detail::map(nullptr, bytes, PROT_READ | PROT_WRITE, 0); }
+
+/// The same at exactly `at`, or nullptr if anything lies there already.
+inline void* map_at(void* at, std::size_t bytes) {
+    void* p = detail::map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+    if (p != nullptr && p != at) { // a kernel before 4.17 takes the address for a hint
+        raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes));
+        return nullptr;
+    }
+    return p;
+}
+
+inline bool unmap(void* p, std::size_t bytes) {
+    return !failed(raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes)));
+}
+
+/// Gives the pages back; the addresses stay ours and read as zero. False when the kernel refuses (locked pages).
+inline bool purge(void* p, std::size_t bytes) {
+    return !failed(raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes),
+                               MADV_DONTNEED));
+}
+
+/// Asks for huge pages behind the range, or forbids them.
+inline bool huge_pages(void* p, std::size_t bytes, bool wanted) {
+    return !failed(raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes),
+                               wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
+}
+
+/// Changes the length of a mapping without moving it.
+inline bool resize_in_place(void* p, std::size_t old_bytes, std::size_t new_bytes) {
+    return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(p)), static_cast<long>(old_bytes),
+                               static_cast<long>(new_bytes), 0));
+}
+
+/// Moves a mapping's pages onto `to`, replacing what is mapped there.
+inline bool move(void* from, std::size_t old_bytes, void* to, std::size_t new_bytes) {
+    return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(from)), static_cast<long>(old_bytes),
+                               static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED,
+                               static_cast<long>(address_of(to))));
+}
+
+/// The limit on address space (`ulimit -v`), SIZE_MAX when there is none.
+inline std::size_t address_space_limit() {
+    rlimit limit{};
+    const long result = raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, static_cast<long>(address_of(&limit)));
+    return failed(result) || limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
+}
+
+} // namespace cairn::platform::vm

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+//
+// Address space: aligned ranges from the operating system, the source of everything above.
+//
+// Adds:    take(bytes): a range that starts on a window border; extend; give back.
+// Needs:   platform::vm.
+// Keeps:   neighbouring windows where it can, so that the kernel holds them as one mapping (the number of mappings
+//          of a process is limited). Never reserves more than is asked for, so it works under `ulimit -v`.
+// Threads: the caller holds a lock.
+// Errors:  nullptr, when the kernel or a limit says no.
+// Cost:    one mmap in the good case; where the next window is in use by others, one more per miss, and after a few
+//          the kernel chooses a place (three calls).
+#pragma once
+
+#include <cairn/platform/vm.hpp>
+#include <cairn/run/window_map.hpp>
+
+namespace cairn {
+
+class AddressSpace {
+public:
+    constexpr AddressSpace() = default;
+
+    /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size.
+    void* take(std::size_t bytes) {
+        if (bytes > max_bytes_) {
+            return nullptr;
+        }
+        if (next_ == 0) {
+            next_ = where_the_kernel_maps();
+        }
+        void* p = below_the_last(bytes, near_tries_);
+        if (p == nullptr) {
+            p = kernels_choice(bytes);
+        }
+        if (p == nullptr) {
+            p = below_the_last(bytes, far_tries_);
+        }
+        if (p == nullptr || !WindowMap::covers(p, bytes)) {
+            return nullptr;
+        }
+        mapped_ += bytes;
+        peak_ = mapped_ > peak_ ? mapped_ : peak_;
+        return p;
+    }
+
+    /// Maps the bytes that follow a range of ours, if nothing lies there.
+    bool extend(void* end, std::size_t bytes) {
+        if (platform::vm::map_at(end, bytes) == nullptr) {
+            return false;
+        }
+        grew(bytes);
+        return true;
+    }
+
+    void give_back(void* p, std::size_t bytes) {
+        platform::vm::unmap(p, bytes);
+        mapped_ -= bytes;
+    }
+
+    /// For mappings whose length was changed in place.
+    void grew(std::size_t bytes) {
+        mapped_ += bytes;
+        peak_ = mapped_ > peak_ ? mapped_ : peak_;
+    }
+    void shrank(std::size_t bytes) { mapped_ -= bytes; }
+
+    std::size_t mapped() const { return mapped_; }
+    std::size_t mapped_peak() const { return peak_; }
+
+    /// How much of a window to map at a time: all of it, or where address space is limited a small part.
+    static std::size_t step() {
+        const std::size_t limit = platform::vm::address_space_limit();
+        if (limit == SIZE_MAX) {
+            return window_size;
+        }
+        const std::size_t part = align_down(limit / 32, slot_size);
+        return part < smallest_step_ ? smallest_step_ : part > window_size ? window_size : part;
+    }
+
+private:
+    static constexpr std::size_t smallest_step_ = 1_MiB;
+    static constexpr std::size_t max_bytes_ = std::size_t{1} << (platform::address_bits - 1);
+    static constexpr int near_tries_ = 4;
+    static constexpr int far_tries_ = 512;
+
+    static std::uintptr_t where_the_kernel_maps() {
+        const std::size_t page = platform::vm::page_size();
+        void* p = platform::vm::map(page);
+        if (p == nullptr) {
+            return 0;
+        }
+        platform::vm::unmap(p, page);
+        return align_down(address_of(p), window_size);
+    }
+
+    /// Windows are taken downward, as the kernel does for its own.
+    void* below_the_last(std::size_t bytes, int tries) {
+        std::uintptr_t at = align_down(next_ - bytes, window_size);
+        for (int i = 0; i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
+            if (void* p = platform::vm::map_at(reinterpret_cast<void*>(at), bytes)) {
+                next_ = at;
+                return p;
+            }
+        }
+        return nullptr;
+    }
+
+    /// Maps enough to hold an aligned range wherever the kernel likes, and cuts off the rest.
+    void* kernels_choice(std::size_t bytes) {
+        const std::size_t page = platform::vm::page_size();
+        const std::size_t slack = window_size - page;
+        auto* const raw = static_cast<char*>(platform::vm::map(bytes + slack));
+        if (raw == nullptr) {
+            return nullptr;
+        }
+        auto* const p = reinterpret_cast<char*>(align_up(address_of(raw), window_size));
+        if (p != raw) {
+            platform::vm::unmap(raw, static_cast<std::size_t>(p - raw));
+        }
+        const std::size_t tail = slack - static_cast<std::size_t>(p - raw);
+        if (tail != 0) {
+            platform::vm::unmap(p + bytes, tail);
+        }
+        next_ = address_of(p);
+        return p;
+    }
+
+    std::uintptr_t next_ = 0; ///< the lowest window taken last
+    std::size_t mapped_ = 0;
+    std::size_t peak_ = 0;
+};
+
+} // namespace cairn

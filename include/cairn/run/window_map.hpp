@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Window map: for every 32 MiB window of the user's address space, one byte that says what Cairn has there.
+//
+// Adds:    an answer for any pointer whatsoever, valid, foreign or wild, without touching what it points to.
+// Needs:   4 MiB of zero-initialised address space (8 MiB on aarch64), of which one page covers 128 GiB.
+// Keeps:   `segment` only while the window's first slots hold a live Segment.
+// Threads: any may read; a window's byte is written by who maps or unmaps the window.
+// Cost:    one load on the way of each free.
+#pragma once
+
+#include <cairn/run/segment.hpp>
+
+namespace cairn {
+
+enum class WindowKind : std::uint8_t { foreign = 0, segment = 1, huge = 2 };
+
+class WindowMap {
+public:
+    static constexpr std::size_t windows = (std::size_t{1} << platform::address_bits) / window_size;
+
+    static CAIRN_INLINE WindowKind kind(std::uintptr_t address) {
+        const std::uintptr_t window = address / window_size;
+        // relaxed: a pointer that came from malloc carries the mapping's history with it; any other pointer only
+        // needs some answer.
+        return CAIRN_LIKELY(window < windows) ? kinds_[window].load(std::memory_order_relaxed)
+                                              : WindowKind::foreign;
+    }
+
+    static void set(const void* window, WindowKind kind) {
+        kinds_[address_of(window) / window_size].store(kind, std::memory_order_relaxed);
+    }
+
+    static bool covers(const void* p, std::size_t bytes) {
+        return (address_of(p) + bytes) / window_size < windows;
+    }
+
+private:
+    static inline constinit std::atomic<WindowKind> kinds_[windows]{};
+};
+
+} // namespace cairn

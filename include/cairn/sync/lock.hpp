@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// Lock: a small lock for sections of some tens of instructions: spins a bounded number of times, then sleeps.
+//
+// Adds:    lock, try_lock, unlock; a rank that debug builds check: a thread takes locks in rising order only.
+// Needs:   nothing; constant-initialised, never destroyed.
+// Keeps:   mutual exclusion; acquire on lock pairs with release on unlock.
+// Threads: any. Not recursive, not for signal handlers.
+// Cost:    one compare-exchange to take, one exchange to release; a system call only under contention.
+// Source:  the bounded spin is LKmalloc's (section 3.2: spin 4,000 times, then yield); instead of yielding we
+//          sleep on the word, so that a preempted holder gets the processor (Drepper, "Futexes are tricky").
+#pragma once
+
+#include <cairn/platform/cpu.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
+#include <cairn/platform/futex.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace cairn::sync {
+
+/// Locks are taken in rising rank.
+enum class Rank : std::uint8_t { thread_heap, global_heap, huge, runs, metadata, leaf };
+
+class Lock {
+public:
+    explicit constexpr Lock(Rank rank) : rank_(rank) {}
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+    void lock() {
+        check_rank();
+        if (CAIRN_UNLIKELY(!take())) {
+            lock_contended();
+        }
+        note_rank();
+    }
+
+    bool try_lock() {
+        const bool taken = take();
+        if (taken) {
+            note_rank();
+        }
+        return taken;
+    }
+
+    void unlock() {
+        note_rank();
+        // release: pairs with the acquire in lock, lock_contended and try_lock of the next holder.
+        if (CAIRN_UNLIKELY(word_.exchange(free_, std::memory_order_release) == held_with_sleepers_)) {
+            platform::futex_wake(word_);
+        }
+    }
+
+    /// For the child of a fork, where the holder does not exist any more.
+    void reset_after_fork() { word_.store(free_, std::memory_order_relaxed); }
+
+private:
+    bool take() {
+        std::uint32_t expected = free_;
+        return word_.compare_exchange_strong(expected, held_, std::memory_order_acquire,
+                                             std::memory_order_relaxed);
+    }
+
+    CAIRN_COLD void lock_contended() {
+        for (int i = 0; i < spins_; ++i) {
+            platform::cpu_relax();
+            if (word_.load(std::memory_order_relaxed) == free_ && take()) {
+                return;
+            }
+        }
+        while (word_.exchange(held_with_sleepers_, std::memory_order_acquire) != free_) {
+            platform::futex_wait(word_, held_with_sleepers_);
+        }
+    }
+
+    void check_rank() const {
+        if constexpr (platform::checked) {
+            if ((held_ranks() >> static_cast<unsigned>(rank_)) != 0) {
+                platform::fatal({"lock of rank ", std::uint64_t{static_cast<unsigned>(rank_)},
+                                 " taken while one of the same or a higher rank is held"});
+            }
+        }
+    }
+
+    void note_rank() const {
+        if constexpr (platform::checked) {
+            held_ranks() ^= 1u << static_cast<unsigned>(rank_);
+        }
+    }
+
+    /// One bit a rank that this thread holds; debug builds only.
+    static std::uint32_t& held_ranks() {
+        static thread_local constinit std::uint32_t held = 0;
+        return held;
+    }
+
+    static constexpr std::uint32_t free_ = 0;
+    static constexpr std::uint32_t held_ = 1;
+    static constexpr std::uint32_t held_with_sleepers_ = 2;
+    static constexpr int spins_ = 100;
+
+    std::atomic<std::uint32_t> word_{free_};
+    const Rank rank_;
+};
+
+/// Holds a lock for the length of a scope.
+template <class L>
+class [[nodiscard]] Guard {
+public:
+    explicit Guard(L& lock) : lock_(lock) { lock_.lock(); }
+    ~Guard() { lock_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+private:
+    L& lock_;
+};
+
+} // namespace cairn::sync
