@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs clang-tidy over the kit and the drop-in: check_tidy.py ROOT BUILD
+
+The headers of the kit are read once, from one file that includes all of them; the sources of src/ follow. The
+settings are in .clang-tidy. BUILD holds compile_commands.json.
+"""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+
+everything = build / "all_headers.cpp"
+names = [str(path.relative_to(root / "include")) for path in sorted((root / "include").rglob("*.hpp"))]
+names += [str(path.relative_to(root)) for path in sorted((root / "allocators").rglob("*.hpp"))]
+everything.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
+
+common = ["clang-tidy-19", "--quiet", f"--config-file={root}/.clang-tidy",
+          f"--header-filter=^{root}/(include|allocators|src)/"]
+jobs = [[*common, str(everything), "--", "-std=c++20", "-Wall", "-Wextra", "-Wundef", f"-I{root}/include",
+         f"-I{root}"]]
+jobs += [[*common, "-p", str(build), str(path)] for path in sorted((root / "src").rglob("*.cpp"))]
+
+
+def tidy(command):
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended.stdout + ended.stderr if ended.returncode else ""
+
+
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    failures = [message for message in pool.map(tidy, jobs) if message]
+print("\n".join(failures), file=sys.stderr)
+sys.exit(bool(failures))
