@@ -27,6 +27,9 @@ install(EXPORT cairn NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION "${pa
 install(FILES "${PROJECT_BINARY_DIR}/cairnConfig.cmake" DESTINATION "${package_folder}")
 install(FILES "${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake" DESTINATION "${package_folder}")
 
+# Relative to itself, so that an installed tree may be moved.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
+           OUTPUT_VARIABLE to_prefix)
 configure_file(cmake/cairn.pc.in "${PROJECT_BINARY_DIR}/cairn.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/cairn.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 

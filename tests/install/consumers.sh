@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Installs Cairn below a fresh prefix and builds consumers against nothing but that prefix: by CMake (shared,
+# static, kit only), by pkg-config, and by hand with the archive. Each one runs and checks that its malloc is
+# Cairn's. Then the installed command runs a program, and the manual pages are read through.
+set -eu
+: "${BUILD_DIR:?the build to install}" "${SOURCE_DIR:?the root of the source tree}"
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-install.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+prefix=$scratch/prefix
+consumer=$scratch/consumer
+CXX=${CXX:-g++}
+CC=${CC:-gcc}
+
+step() { echo "== $*" >&2; }
+fail() { echo "failed: $*" >&2 && exit 1; }
+
+step install
+cmake --install "$BUILD_DIR" --prefix "$prefix" >"$scratch/install.log" || { cat "$scratch/install.log" && exit 1; }
+cp -r "$SOURCE_DIR/tests/install/consumer" "$consumer"
+if grep -rIlF -e "$SOURCE_DIR" -e "$BUILD_DIR" "$prefix"/lib/cmake "$prefix"/lib/pkgconfig "$prefix"/include; then
+    fail "an installed file names the source or build folder"
+fi
+
+step CMake: cairn::malloc, cairn::malloc_static, cairn::kit
+cmake -S "$consumer" -B "$scratch/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$CXX" \
+    -DCMAKE_C_COMPILER="$CC" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
+cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
+"$scratch/build/shared" libcairn.so
+"$scratch/build/static" static
+"$scratch/build/kit"
+
+step pkg-config
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+[ "$(pkg-config --modversion cairn)" = "$("$scratch/build/shared" --version)" ] ||
+    fail "cairn.pc and cairn_version() name different versions"
+# shellcheck disable=SC2046
+"$CC" -Wall -Wextra -Werror "$consumer/malloc.c" -o "$scratch/by_pkg_config" $(pkg-config --cflags --libs cairn) \
+    -Wl,-rpath,"$prefix/lib"
+"$scratch/by_pkg_config" libcairn.so
+# shellcheck disable=SC2046
+"$CXX" -std=c++20 "$consumer/kit.cpp" -o "$scratch/kit_by_pkg_config" $(pkg-config --cflags cairn)
+"$scratch/kit_by_pkg_config"
+
+step the archive by hand
+"$CC" -I"$prefix/include" "$consumer/malloc.c" -Wl,-u,malloc "$prefix/lib/libcairn.a" -o "$scratch/by_hand"
+"$scratch/by_hand" static
+
+step the command
+"$prefix/bin/cairn" run -- "$scratch/build/preloaded" libcairn.so
+"$prefix/bin/cairn" info | grep -q "$("$scratch/build/shared" --version)" || fail "cairn info does not say its version"
+
+step manual pages
+for page in man1/cairn.1 man3/cairn.3; do
+    said=$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l "$prefix/share/man/$page" 2>&1 >"$scratch/page") ||
+        fail "man cannot read $page: $said"
+    [ -z "$said" ] || fail "$page: $said"
+    grep -q '^NAME' "$scratch/page" || fail "$page has no section NAME"
+done
