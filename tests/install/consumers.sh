@@ -30,6 +30,7 @@ cmake -S "$consumer" -B "$scratch/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" 
 cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
 "$scratch/build/shared" libcairn.so
 "$scratch/build/static" static
+"$scratch/build/static_unaware" static
 "$scratch/build/kit"
 
 step pkg-config
