@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// A small, fast, seeded generator (splitmix64: Steele, Lea, Flood, OOPSLA 2014), so that a workload makes
+// the same calls under every allocator.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace cairn::bench {
+
+class Random {
+public:
+    explicit constexpr Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 1) {}
+
+    constexpr std::uint64_t next() {
+        state_ += 0x9e3779b97f4a7c15U;
+        std::uint64_t z = state_;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+        return z ^ (z >> 31);
+    }
+
+    // Uniform in [0, bound); bound below 2^32.
+    constexpr std::uint64_t below(std::uint64_t bound) { return ((next() >> 32) * bound) >> 32; }
+
+    // Uniform in [low, high].
+    constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+        return low + below(high - low + 1);
+    }
+
+    // In [low, high], each doubling equally likely: small sizes are much more frequent than large ones.
+    constexpr std::uint64_t log_between(std::uint64_t low, std::uint64_t high) {
+        const auto doublings = static_cast<std::uint64_t>(std::bit_width(high / low));
+        const std::uint64_t base = low << below(doublings);
+        const std::uint64_t top = base * 2 - 1 < high ? base * 2 - 1 : high;
+        return between(base, top);
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+} // namespace cairn::bench

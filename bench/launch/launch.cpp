@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The measuring instrument: runs one program and prints, as one line of JSON, what wait4 says of it.
+//   launch [--preload LIB] [--timeout SECONDS] [--sample MILLISECONDS] [--stdin FILE] [--stdout FILE]
+//          [--stderr FILE] -- PROGRAM [ARGS]
+// It is a program of its own, and a small one, because ru_maxrss survives exec: a child is charged with the
+// resident memory of the process that forked it. Started by an interpreter, every program would seem to need
+// the interpreter's memory. LD_PRELOAD is set in the child only.
+// A program that runs into the timeout is killed, with its whole process group.
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <poll.h>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+struct Request {
+    const char *preload = nullptr;
+    const char *in = "/dev/null";
+    const char *out = "/dev/null";
+    const char *err = "/dev/null";
+    double timeout = 60;
+    int sample_ms = 0;
+    char **command = nullptr;
+};
+
+// Of smaps_rollup, in KiB. Pages given back by MADV_FREE stay resident until the kernel wants them; they are
+// told apart as `lazy_free`.
+struct Memory {
+    std::uint64_t rss = 0, lazy_free = 0, huge = 0;
+};
+
+struct Samples {
+    std::uint64_t count = 0, peak_needed = 0;
+    Memory last;
+};
+
+[[noreturn]] void fail(const char *what) {
+    std::fprintf(stderr, "launch: %s: %s\n", what, std::strerror(errno));
+    std::exit(2);
+}
+
+double now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double seconds(const timeval &time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+Request read_request(int argc, char **argv) {
+    Request request;
+    int i = 1;
+    for (; i + 1 < argc && std::string_view(argv[i]) != "--"; i += 2) {
+        const std::string_view name = argv[i];
+        const char *value = argv[i + 1];
+        if (name == "--preload")
+            request.preload = value;
+        else if (name == "--stdin")
+            request.in = value;
+        else if (name == "--stdout")
+            request.out = value;
+        else if (name == "--stderr")
+            request.err = value;
+        else if (name == "--timeout")
+            request.timeout = std::atof(value);
+        else if (name == "--sample")
+            request.sample_ms = std::atoi(value);
+        else {
+            errno = EINVAL;
+            fail(argv[i]);
+        }
+    }
+    if (i + 1 >= argc) {
+        errno = EINVAL;
+        fail("no program given");
+    }
+    request.command = argv + i + 1;
+    return request;
+}
+
+void redirect(const char *path, int flags, int target) {
+    const int file = open(path, flags | O_CLOEXEC, 0600);
+    if (file < 0 || dup2(file, target) < 0)
+        _exit(127);
+}
+
+[[noreturn]] void become(const Request &request, int trouble) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    redirect(request.in, O_RDONLY, STDIN_FILENO);
+    redirect(request.out, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+    redirect(request.err, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+    if (request.preload != nullptr)
+        setenv("LD_PRELOAD", request.preload, 1);
+    execvp(request.command[0], request.command);
+    const int why = errno;
+    if (write(trouble, &why, sizeof why) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+// False once the process is gone, or a zombie.
+bool read_memory(pid_t child, Memory &memory) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(child));
+    std::FILE *file = std::fopen(path, "re");
+    if (file == nullptr)
+        return false;
+    memory = {};
+    char line[256];
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+        std::sscanf(line, "Rss: %" SCNu64, &memory.rss);
+        std::sscanf(line, "LazyFree: %" SCNu64, &memory.lazy_free);
+        std::sscanf(line, "AnonHugePages: %" SCNu64, &memory.huge);
+    }
+    std::fclose(file);
+    return memory.rss != 0;
+}
+
+void take_sample(pid_t child, Samples &samples) {
+    Memory memory;
+    if (!read_memory(child, memory))
+        return;
+    ++samples.count;
+    samples.last = memory;
+    const std::uint64_t needed = memory.rss - memory.lazy_free;
+    if (needed > samples.peak_needed)
+        samples.peak_needed = needed;
+}
+
+// True if the program ended by itself. It stays a zombie, so that its group can be killed safely.
+bool await(pid_t child, const Request &request, double deadline, Samples &samples) {
+    pollfd handle{static_cast<int>(syscall(SYS_pidfd_open, child, 0U)), POLLIN, 0};
+    if (handle.fd < 0)
+        fail("pidfd_open");
+    for (;;) {
+        const double left = deadline - now();
+        if (left <= 0)
+            return false;
+        int wait_ms = left > 1000 ? 1000000 : static_cast<int>(left * 1000) + 1;
+        if (request.sample_ms > 0 && request.sample_ms < wait_ms)
+            wait_ms = request.sample_ms;
+        if (poll(&handle, 1, wait_ms) > 0)
+            return true;
+        if (request.sample_ms > 0)
+            take_sample(child, samples);
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const Request request = read_request(argc, argv);
+    int trouble[2];
+    if (pipe2(trouble, O_CLOEXEC) != 0)
+        fail("pipe2");
+
+    const double start = now();
+    const pid_t child = fork();
+    if (child < 0)
+        fail("fork");
+    if (child == 0)
+        become(request, trouble[1]);
+    close(trouble[1]);
+    int why = 0;
+    if (read(trouble[0], &why, sizeof why) == static_cast<ssize_t>(sizeof why)) {
+        errno = why;
+        fail(request.command[0]);
+    }
+
+    Samples samples;
+    const bool ended = await(child, request, start + request.timeout, samples);
+    const double stop = now();
+    kill(-child, SIGKILL);
+    int status = 0;
+    rusage usage{};
+    if (wait4(child, &status, 0, &usage) != child)
+        fail("wait4");
+
+    std::printf(
+        "{\"wall\": %.6f, \"user\": %.6f, \"system\": %.6f, \"peak_kib\": %ld, \"minor_faults\": %ld, "
+        "\"major_faults\": %ld, \"voluntary_switches\": %ld, \"involuntary_switches\": %ld, ",
+        stop - start, seconds(usage.ru_utime), seconds(usage.ru_stime), usage.ru_maxrss, usage.ru_minflt,
+        usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw);
+    if (samples.count > 0)
+        std::printf("\"samples\": %" PRIu64 ", \"sampled_peak_kib\": %" PRIu64 ", \"last_rss_kib\": %" PRIu64
+                    ", \"last_lazy_free_kib\": %" PRIu64 ", \"last_huge_kib\": %" PRIu64 ", ",
+                    samples.count, samples.peak_needed, samples.last.rss, samples.last.lazy_free,
+                    samples.last.huge);
+    std::printf("\"timed_out\": %s, \"status\": %d, \"signal\": %d}\n", ended ? "false" : "true",
+                WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Allocators: a name, the library to preload (none: the C library's own), and settings for its environment."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+
+# What each peer's library is called, without its version.
+PEERS = {
+    "jemalloc": "libjemalloc.so",
+    "mimalloc": "libmimalloc.so",
+    "tcmalloc": "libtcmalloc_minimal.so",
+    "tbb": "libtbbmalloc_proxy.so",
+}
+KNOWN = ["glibc", *PEERS, "cairn"]
+
+
+class Unavailable(Exception):
+    """Why an allocator cannot take part; the text is one line for the user."""
+
+
+@dataclass
+class Allocator:
+    name: str
+    library: str | None
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def installed_library(soname):
+    """The path that the loader's cache has for a library, any version."""
+    try:
+        listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    match = re.search(r"^\s*%s[.\d]* .*=> (\S+)$" % re.escape(soname), listing, re.MULTILINE)
+    return match.group(1) if match else None
+
+
+def locate(word, build):
+    """The library that a known name or a path stands for; None for the C library."""
+    if word == "glibc":
+        return None
+    if word == "cairn":
+        path = os.path.join(build, "lib", "libcairn.so")
+        if not os.path.exists(path):
+            raise Unavailable("cairn: %s is not built" % path)
+        return os.path.abspath(path)
+    if word in PEERS:
+        path = installed_library(PEERS[word])
+        if path is None:
+            raise Unavailable("%s: %s is not installed" % (word, PEERS[word]))
+        return path
+    if os.path.exists(word):
+        return os.path.abspath(word)
+    raise Unavailable("%s: no such file, and not one of %s" % (word, ", ".join(KNOWN)))
+
+
+def parse(specification, build):
+    """NAME, PATH.so or NAME=PATH.so, then any number of ;VARIABLE=VALUE."""
+    head, *settings = specification.split(";")
+    name, equals, target = head.partition("=")
+    if not equals:
+        name, target = (head if head in KNOWN else os.path.basename(head).split(".")[0]), head
+    environment = {}
+    for setting in settings:
+        variable, equals, value = setting.partition("=")
+        if not equals:
+            raise Unavailable("%s: '%s' is not VARIABLE=VALUE" % (name, setting))
+        environment[variable] = value
+    return Allocator(name, locate(target, build), environment)
+
+
+def confirm(allocator, probe, environment):
+    """Checks that a preloaded library really provides malloc, and returns the file that does."""
+    variables = {**environment, **allocator.environment}
+    if allocator.library is not None:
+        variables["LD_PRELOAD"] = allocator.library
+    try:
+        run = subprocess.run([probe], env=variables, capture_output=True, text=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        raise Unavailable("%s: hangs in a program that does nothing" % allocator.name)
+    provider = run.stdout.strip()
+    if run.returncode != 0 or not provider:
+        raise Unavailable("%s: a program that does nothing fails (status %d) %s"
+                          % (allocator.name, run.returncode, run.stderr.strip().split("\n")[0]))
+    if allocator.library is not None and not os.path.samefile(provider, allocator.library):
+        raise Unavailable("%s: preloading %s has no effect, malloc still comes from %s"
+                          % (allocator.name, allocator.library, provider))
+    return provider
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def package(path):
+    """Name and version of the Debian package a file is from, or None."""
+    real = os.path.realpath(path)
+    for candidate in (real, real.removeprefix("/usr")):
+        try:
+            owner = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True)
+            if owner.returncode == 0:
+                name = owner.stdout.split(": ")[0]
+                version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name],
+                                         capture_output=True, text=True)
+                return "%s %s" % (name, version.stdout)
+        except OSError:
+            break
+    return None

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Workloads: what is run. Programs of bench/ first, then real programs on real work."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SQLITE_ROWS = 200000
+QUICK_SCALE = 10
+
+
+class Missing(Exception):
+    """Why a workload cannot run; the text is one line for the user."""
+
+
+@dataclass
+class Case:
+    """One workload with one number of threads: one row of every table."""
+    name: str
+    threads: int | None
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self):
+        return self.name if self.threads is None else "%s/%d" % (self.name, self.threads)
+
+
+@dataclass
+class Workload:
+    name: str
+    program: str
+    arguments: list[str] = field(default_factory=list)
+
+    def cases(self, build, threads, scale):
+        path = os.path.join(build, "bin", "bench", self.program)
+        if not os.path.exists(path):
+            raise Missing("%s: %s is not built" % (self.name, path))
+        return [Case(self.name, count, [path, "--threads", str(count), "--scale", str(scale), *self.arguments])
+                for count in threads]
+
+
+@dataclass
+class RealProgram:
+    """`command` gets the scale in percent; the program is found on the PATH."""
+    name: str
+    program: str
+    command: callable
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def cases(self, _build, _threads, scale):
+        # The interpreter that runs this: what the PATH calls python3 may be a wrapper script.
+        path = os.path.realpath(sys.executable) if self.program == "python3" else shutil.which(self.program)
+        if path is None:
+            raise Missing("%s: %s is not installed" % (self.name, self.program))
+        return [Case(self.name, None, [path, *self.command(scale)], self.environment)]
+
+
+def source(name):
+    return os.path.join(HERE, "programs", name)
+
+
+def compile_command(scale):
+    return ["-std=c++20", "-O1", "-S", "-o", "-", *(["-DQUICK"] if scale < 100 else []), source("compile.cpp")]
+
+
+def sqlite_command(scale):
+    rows = max(1, SQLITE_ROWS * scale // 100)
+    return ["-batch", "-cmd", "CREATE TABLE work(rows); INSERT INTO work VALUES(%d);" % rows, ":memory:",
+            ".read '%s'" % source("sqlite.sql")]
+
+
+WORKLOADS = [
+    Workload("threadtest", "threadtest"),
+    Workload("larson", "larson"),
+    Workload("larson-lkmalloc", "larson", ["--setting", "lkmalloc"]),
+    Workload("larson-nbmalloc", "larson", ["--setting", "nbmalloc"]),
+    Workload("random", "random"),
+    Workload("producer_consumer", "producer_consumer"),
+    Workload("churn", "churn"),
+    Workload("large", "large"),
+    RealProgram("python", "python3", lambda scale: ["-I", source("python.py"), str(scale)],
+                {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
+    RealProgram("g++", "g++", compile_command),
+    RealProgram("perl", "perl", lambda scale: [source("perl.pl"), str(scale)], {"PERL_HASH_SEED": "0"}),
+    RealProgram("sqlite", "sqlite3", sqlite_command),
+]
+# What runs unless asked otherwise: one setting of Larson is enough for a first look.
+DEFAULT = [workload.name for workload in WORKLOADS if not workload.name.startswith("larson-")]

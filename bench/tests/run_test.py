@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""The runner itself: what it makes of allocators that crash, hang, give wrong results or are not there; that
+every workload runs; and that its arithmetic is right."""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import allocators, figures, measure, report, results, series, workloads  # noqa: E402
+from run import main as run_program  # noqa: E402
+
+BUILD = os.environ["BUILD_DIR"]
+PROGRAMS = os.path.join(BUILD, "bin", "bench")
+RUN = os.path.join(workloads.HERE, "run.py")
+BAD = "bad=%s;BAD_MALLOC=" % os.path.join(PROGRAMS, "libbad_malloc.so")
+
+
+def bench(*arguments):
+    """A run of run.py: its result, and the JSON it left (None if it left none)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "results.json")
+        run = subprocess.run([sys.executable, RUN, "--build", BUILD, "--json", path, *arguments],
+                             capture_output=True, text=True)
+        found = os.listdir(folder)
+        if found == ["results.json"]:
+            with open(path) as file:
+                return run, json.load(file)
+        assert not found, found
+        return run, None
+
+
+def outcomes(data, allocator):
+    return [sample["outcome"] for sample in data["samples"] if sample["allocator"] == allocator]
+
+
+class BadAllocators(unittest.TestCase):
+    def check(self, way, expected, *arguments):
+        run, data = bench("--quick", "--repeat", "2", "--workloads", "threadtest", "--allocators", BAD + way,
+                          "--allocators", "glibc", *arguments)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertEqual(set(outcomes(data, "bad")), {expected})
+        self.assertEqual(outcomes(data, "glibc"), ["ok", "ok"])
+        self.assertIn(expected.upper(), run.stdout)
+        return data
+
+    def test_crash(self):
+        data = self.check("crash", "crash")
+        self.assertIn("SIGSEGV", data["samples"][0]["detail"])
+
+    def test_hang(self):
+        data = self.check("hang", "hang", "--timeout", "2")
+        self.assertEqual(len(outcomes(data, "bad")), 1, "it is not tried again")
+
+    def test_overlap(self):
+        data = self.check("overlap", "wrong")
+        self.assertIn("contents", data["samples"][0]["detail"])
+
+    def test_null(self):
+        data = self.check("null", "wrong")
+        self.assertIn("NULL", data["samples"][0]["detail"])
+
+    def test_realloc_that_forgets(self):
+        data = self.check("forget", "wrong", "--workloads", "random")
+        self.assertIn("realloc", data["samples"][0]["detail"])
+
+    def test_calloc_that_is_not_zero(self):
+        data = self.check("dirty", "wrong", "--workloads", "random")
+        self.assertIn("calloc", data["samples"][0]["detail"])
+
+    def test_wrong_output(self):
+        case = workloads.Case("echo", None, ["/bin/sh", "-c", "echo $WORD"])
+        launcher = os.path.join(PROGRAMS, "launch")
+        with tempfile.TemporaryDirectory() as folder:
+            expected = series.references(launcher, [case], folder, None, self.fail)
+            for word, outcome in (("", "ok"), ("other", "wrong")):
+                sample = measure.run(launcher, case, allocators.Allocator("a", None, {"WORD": word}), folder, 10,
+                                     expected=expected["echo"]["output_sha256"])
+                self.assertEqual(sample["outcome"], outcome)
+
+
+class Choice(unittest.TestCase):
+    def test_missing_library_is_one_line(self):
+        run, data = bench("--quick", "--workloads", "threadtest", "--allocators", "glibc,none=/nowhere/none.so")
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(run.stderr.count("\n"), 1)
+        self.assertIn("/nowhere/none.so", run.stderr)
+        self.assertEqual(len(data["samples"]), 1)
+
+    def test_library_without_malloc_is_refused(self):
+        run, data = bench("--quick", "--workloads", "threadtest", "--allocators", "m=%s" % no_malloc())
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("has no effect", run.stderr)
+        self.assertIsNone(data)
+
+    def test_unknown_workload(self):
+        run, _ = bench("--workloads", "nonsense")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("nonsense", run.stderr)
+
+    def test_settings(self):
+        allocator = allocators.parse("x=glibc;A=b:c,d;E=f", BUILD)
+        self.assertEqual(allocator.environment, {"A": "b:c,d", "E": "f"})
+
+
+class Launcher(unittest.TestCase):
+    def launch(self, *arguments):
+        run = subprocess.run([os.path.join(PROGRAMS, "launch"), *arguments], capture_output=True, text=True)
+        return run, json.loads(run.stdout) if run.returncode == 0 else None
+
+    def test_memory_is_the_programs_own(self):
+        ballast = bytearray(64 << 20)
+        _, figure = self.launch("--", "/bin/true")
+        self.assertLess(figure["peak_kib"], 16 << 10, len(ballast))
+
+    def test_peak(self):
+        _, figure = self.launch("--sample", "5", "--", sys.executable, "-c",
+                                "import time; b = bytes(1) * (100 << 20); time.sleep(0.2)")
+        self.assertGreater(figure["peak_kib"], 100 << 10)
+        self.assertGreater(figure["sampled_peak_kib"], 100 << 10)
+
+    def test_missing_program(self):
+        run, _ = self.launch("--", "/nowhere/program")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("/nowhere/program", run.stderr)
+
+    def test_timeout_takes_the_children_too(self):
+        with tempfile.NamedTemporaryFile() as file:
+            self.launch("--timeout", "0.3", "--stdout", file.name, "--", "/bin/sh", "-c", "sleep 60 & echo $!; wait")
+            child = int(file.read())
+        self.assertFalse(alive(child))
+
+
+class Workloads(unittest.TestCase):
+    def test_one_that_fails_everywhere_is_left_out(self):
+        with mock.patch.object(workloads, "WORKLOADS", [workloads.Workload("w", "threadtest", ["--nonsense", "1"]),
+                                                        workloads.Workload("v", "threadtest")]):
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), \
+                    contextlib.redirect_stderr(io.StringIO()) as complaints:
+                status = run_program(["--build", BUILD, "--quick", "--allocators", "glibc", "--workloads", "w,v",
+                                      "--json", os.path.join(folder, "r.json")])
+        self.assertEqual(status, 1)
+        self.assertIn("w/", complaints.getvalue())
+
+    def test_every_one_runs(self):
+        chosen = "glibc,cairn" if os.environ["HAVE_CAIRN"] == "1" else "glibc"
+        run, data = bench("--quick", "--allocators", chosen, "--threads", "1,2,3", "--workloads",
+                          ",".join(workload.name for workload in workloads.WORKLOADS))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        for name in chosen.split(","):
+            self.assertEqual(set(outcomes(data, name)), {"ok"})
+
+
+class Figures(unittest.TestCase):
+    def sample(self, allocator, repetition, wall, outcome="ok"):
+        return {"case": "c", "allocator": allocator, "repetition": repetition, "outcome": outcome, "detail": "why",
+                "wall": wall, "user": wall, "system": 0, "peak_kib": 1024, "minor_faults": 1}
+
+    def rows(self, samples):
+        return figures.rows(samples, ["c"], ["a", "b"], "a")
+
+    def test_ratios_are_taken_within_a_repetition(self):
+        # The machine is ten times slower in the second repetition; the ratio does not see it.
+        samples = [self.sample("a", 0, 1.0), self.sample("b", 0, 2.0),
+                   self.sample("a", 1, 10.0), self.sample("b", 1, 20.0)]
+        self.assertEqual(self.rows(samples)[1].ratio, figures.Spread(2.0, 2.0, 2.0))
+
+    def test_bad_runs_do_not_count(self):
+        samples = [self.sample("a", 0, 1.0), self.sample("b", 0, 0.001, "crash"),
+                   self.sample("a", 1, 1.0), self.sample("b", 1, 3.0)]
+        row = self.rows(samples)[1]
+        self.assertEqual((row.ratio.middle, row.good, row.runs), (3.0, 1, 2))
+        self.assertEqual(row.trouble, "1 of 2 runs: CRASH, why")
+
+    def test_geometric_mean_is_over_complete_rows(self):
+        samples = [self.sample("a", 0, 1.0), self.sample("b", 0, 1.0, "hang")]
+        text = report.whole(self.rows(samples), ["a", "b"], "a", "wall")
+        self.assertIn("geometric mean of the 0 complete rows", text)
+
+    def test_results_are_whole_or_absent(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(TypeError):
+                results.write(os.path.join(folder, "r.json"), {"not json": object()})
+            self.assertEqual(os.listdir(folder), [])
+
+
+def no_malloc():
+    """A library that preloads well and has no malloc in it."""
+    return allocators.installed_library("libm.so")
+
+
+def alive(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()
