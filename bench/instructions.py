@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counts the instructions of a malloc and its free, under valgrind's callgrind: a figure that does not depend on
+what else the machine does. See docs/benchmarks.md."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+from lib import allocators, measure, report, workloads  # noqa: E402
+from run import ROOT, choose_allocators, comma_list, complain, positive  # noqa: E402
+
+
+def numbers(text):
+    return [positive(part) for part in comma_list(text)]
+
+
+def read_arguments(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--allocators", type=comma_list, default=allocators.KNOWN, metavar="LIST",
+                        help="names (%s), paths or NAME=PATH.so" % ", ".join(allocators.KNOWN))
+    parser.add_argument("--sizes", type=numbers, default=[8, 64, 512], metavar="LIST",
+                        help="bytes of a block (8,64,512)")
+    parser.add_argument("--batches", type=numbers, default=[1, 64], metavar="LIST",
+                        help="blocks allocated before the first is freed (1,64)")
+    parser.add_argument("--pairs", type=positive, default=64000, metavar="N", help="pairs in the shorter run (64000)")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), metavar="DIR",
+                        help="the build to take programs and libcairn.so from (build/release)")
+    return parser.parse_args(arguments)
+
+
+def instructions(program, allocator, size, batch, pairs):
+    """All instructions of one process; None if it did not end well."""
+    environment = {**measure.clean_environment(), **allocator.environment}
+    if allocator.library is not None:
+        environment["LD_PRELOAD"] = allocator.library
+    with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
+        counts = os.path.join(folder, "callgrind.out")
+        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, program,
+                              "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)],
+                             env=environment, capture_output=True, text=True)
+        if run.returncode != 0 or not os.path.exists(counts):
+            return None
+        with open(counts) as file:
+            return int(re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE).group(1))
+
+
+def a_pair(program, allocator, size, batch, pairs):
+    """The second half of the longer run: start and warm-up are in both, and cancel out."""
+    short = instructions(program, allocator, size, batch, pairs)
+    long = instructions(program, allocator, size, batch, 2 * pairs)
+    return None if short is None or long is None else (long - short) / pairs
+
+
+def main(arguments):
+    options = read_arguments(arguments)
+    program = os.path.join(options.build, "bin", "bench", "pair")
+    if not os.path.exists(program):
+        complain("%s is missing: build the project first" % program)
+        return 2
+    chosen = choose_allocators(options.allocators, options.build)
+    cases = [(size, batch) for size in options.sizes for batch in options.batches]
+    lines = [["instructions a pair", *("%d B%s" % (size, "" if batch == 1 else " x %d" % batch)
+                                       for size, batch in cases)]]
+    for allocator in chosen:
+        figures = [a_pair(program, allocator, size, batch, options.pairs) for size, batch in cases]
+        lines.append(["  " + allocator.name, *(report.number(figure, "%.1f") for figure in figures)])
+    print("\n".join(report.aligned(lines)))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except FileNotFoundError as missing:
+        complain("%s is not installed" % missing.filename)
+        sys.exit(2)
