@@ -10,6 +10,9 @@ presets='release debug asan ubsan tsan'
 jobs=$(getconf _NPROCESSORS_ONLN)
 
 tools/setup.sh test
+if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
 mkdir -p build/test
 : >build/test/CTestTestfile.cmake
 for preset in $presets; do
