@@ -17,7 +17,9 @@ mkdir -p build/test
 : >build/test/CTestTestfile.cmake
 for preset in $presets; do
     echo "cairn: building $preset" >&2
-    cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=ON >build/test/configure.log 2>&1 || {
+    bench=OFF
+    [ "$preset" = release ] && bench=ON
+    cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$bench >build/test/configure.log 2>&1 || {
         cat build/test/configure.log >&2
         exit 1
     }
