@@ -2,9 +2,6 @@
 #
 # Compiler settings of everything that is built here: warnings, sanitizers, build types.
 
-# Colour in a pipe: Ninja is not a terminal to the compiler.
-add_compile_options(-fdiagnostics-color=$<IF:$<BOOL:$ENV{NO_COLOR}>,never,auto>)
-
 # -O2 and not -O3: the listings in tests/golden/ stay readable, and measured times do not differ.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
