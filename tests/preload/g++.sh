@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# g++: compiles sources of this project (the drop-in and the headers of the kit) and a program of templates, which is
+# linked and run. Objects and programs are compared byte for byte.
+. "$(dirname "$0")/lib/common.sh"
+need g++ g++
+
+work() {
+    local flags=(-std=c++20 -I "$SOURCE_DIR/include" -I "$SOURCE_DIR" -frandom-seed=cairn) source header
+    for header in "$SOURCE_DIR"/include/cairn/{core,sizeclass}/*.hpp; do
+        echo "#include \"$header\""
+    done >kit.cpp
+    g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
+    for source in $(ls -S "$SOURCE_DIR"/src/malloc/*.cpp | head -n 2); do
+        g++ "${flags[@]}" -O2 -g -fno-exceptions -fno-rtti -c "$source" -o "keep/$(basename "$source").o"
+    done
+    g++ "${flags[@]}" -O2 -c "$inputs/build.cpp" -o keep/build.o
+    g++ -pthread keep/build.o -o keep/program
+    keep/program
+}
+
+compare work
+loaded g++ cc1plus as ld program
