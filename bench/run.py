@@ -90,9 +90,11 @@ def choose_cases(names, build, threads, scale):
     return cases
 
 
-def portable(path):
-    """Paths in result files: from the root of this tree where inside, else only the file's name."""
-    return os.path.relpath(path, ROOT) if path.startswith(ROOT + os.sep) else os.path.basename(path)
+def portable(word):
+    """Words in result files: the system's paths as they are, this tree's from its root, of all others the name."""
+    if ROOT + os.sep in word:
+        return word.replace(ROOT + os.sep, "")
+    return os.path.basename(word) if word.startswith("/") and not word.startswith(("/usr/", "/lib")) else word
 
 
 def describe_allocator(allocator):
@@ -103,7 +105,7 @@ def describe_allocator(allocator):
 
 def describe_case(case):
     return {"case": case.label, "workload": case.name, "threads": case.threads,
-            "command": [portable(word) if word.startswith("/") else word for word in case.command],
+            "command": [portable(word) for word in case.command],
             "environment": case.environment}
 
 

@@ -5,7 +5,8 @@
 // It is a program of its own, and a small one, because ru_maxrss survives exec: a child is charged with the
 // resident memory of the process that forked it. Started by an interpreter, every program would seem to need
 // the interpreter's memory. LD_PRELOAD is set in the child only.
-// A program that runs into the timeout is killed, with its whole process group.
+// A program that runs into the timeout is killed, with its whole process group; so it is when somebody ends
+// the launcher, or the runner above it.
 #include <cerrno>
 #include <cinttypes>
 #include <csignal>
@@ -98,6 +99,23 @@ void redirect(const char *path, int flags, int target) {
         _exit(127);
 }
 
+// The process group of the program; 0 as long as there is none.
+volatile std::sig_atomic_t group = 0;
+
+extern "C" void end_with_group(int) {
+    if (group != 0)
+        kill(-group, SIGKILL);
+    _exit(2);
+}
+
+void end_with_whoever_started_this() {
+    struct sigaction action{};
+    action.sa_handler = end_with_group;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaction(signal, &action, nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
 [[noreturn]] void become(const Request &request, int trouble) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -168,6 +186,7 @@ int main(int argc, char **argv) {
     int trouble[2];
     if (pipe2(trouble, O_CLOEXEC) != 0)
         fail("pipe2");
+    end_with_whoever_started_this();
 
     const double start = now();
     const pid_t child = fork();
@@ -175,6 +194,9 @@ int main(int argc, char **argv) {
         fail("fork");
     if (child == 0)
         become(request, trouble[1]);
+    // Both sides put the child into its group: whichever comes first.
+    setpgid(child, child);
+    group = child;
     close(trouble[1]);
     int why = 0;
     if (read(trouble[0], &why, sizeof why) == static_cast<ssize_t>(sizeof why)) {

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -99,6 +100,10 @@ class Choice(unittest.TestCase):
         self.assertIn("has no effect", run.stderr)
         self.assertIsNone(data)
 
+    def test_results_name_no_place_of_this_machine(self):
+        _, data = bench("--quick", "--workloads", "sqlite", "--allocators", "glibc")
+        self.assertNotIn(workloads.HERE, json.dumps(data))
+
     def test_unknown_workload(self):
         run, _ = bench("--workloads", "nonsense")
         self.assertEqual(run.returncode, 2)
@@ -134,7 +139,21 @@ class Launcher(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as file:
             self.launch("--timeout", "0.3", "--stdout", file.name, "--", "/bin/sh", "-c", "sleep 60 & echo $!; wait")
             child = int(file.read())
-        self.assertFalse(alive(child))
+        self.assertTrue(gone(child))
+
+    def test_the_program_ends_with_the_launcher(self):
+        with tempfile.NamedTemporaryFile() as file:
+            launcher = subprocess.Popen([os.path.join(PROGRAMS, "launch"), "--stdout", file.name, "--", "/bin/sh",
+                                         "-c", "sleep 60 & echo $!; wait"])
+            while not file.read():
+                file.seek(0)
+                time.sleep(0.01)
+            file.seek(0)
+            child = int(file.read())
+            self.assertTrue(alive(child))
+            launcher.terminate()
+            self.assertEqual(launcher.wait(), 2)
+        self.assertTrue(gone(child))
 
 
 class Workloads(unittest.TestCase):
@@ -201,6 +220,15 @@ def alive(pid):
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def gone(pid):
+    """Whether a process that was killed is no more; that may take the kernel a moment."""
+    for _ in range(100):
+        if not alive(pid):
+            return True
+        time.sleep(0.02)
+    return False
 
 
 if __name__ == "__main__":
