@@ -36,7 +36,7 @@ public:
         return scaled == 0 ? 1 : scaled;
     }
 
-    std::string_view word(const char *name, const char *preset, const char *help) {
+    const char *word(const char *name, const char *preset, const char *help) {
         const char *given = look_up({name, preset, 0, help});
         return given == nullptr ? preset : given;
     }

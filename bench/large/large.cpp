@@ -70,9 +70,10 @@ int main(int argc, char **argv) {
             if (step % between == 0)
                 requested += grow_array(random.next());
         }
-        for (std::size_t i = 0; i < slots; ++i)
+        for (std::size_t i = 0; i < slots; ++i) {
             if (held[i].block != nullptr)
                 drop(held[i].block, held[i].size, held[i].tag);
+        }
         return requested;
     });
     std::printf("large: %" PRIu64 " replacements, %" PRIu64 " bytes requested\n", threads * steps, bytes);

@@ -85,17 +85,19 @@ void *serve(void *argument) {
         pthread_join(chain.previous, nullptr);
     chain.previous = pthread_self();
     chain.has_previous = true;
-    if (--chain.rounds_left == 0)
+    if (--chain.rounds_left == 0) {
         chain.ended.release();
-    else
+    } else {
         start_successor(chain);
+    }
     return nullptr;
 }
 
 const Setting *find_setting(std::string_view name) {
-    for (const Setting &setting : settings)
+    for (const Setting &setting : settings) {
         if (name == setting.name)
             return &setting;
+    }
     return nullptr;
 }
 
@@ -103,10 +105,10 @@ const Setting *find_setting(std::string_view name) {
 
 int main(int argc, char **argv) {
     Options options(argc, argv, "random replacements by threads that hand their blocks to a successor");
-    const std::string_view name = options.word("setting", "hoard", "hoard, lkmalloc or nbmalloc");
+    const char *name = options.word("setting", "hoard", "hoard, lkmalloc or nbmalloc");
     const Setting *preset = find_setting(name);
     if (preset == nullptr)
-        options.refuse("setting", name.data());
+        options.refuse("setting", name);
     Setting setting = *preset;
     const std::size_t threads = options.number("threads", 2, "chains of threads at work at once");
     setting.blocks = options.number("blocks", setting.blocks, "blocks that a thread holds");

@@ -68,19 +68,19 @@ Request read_request(int argc, char **argv) {
     for (; i + 1 < argc && std::string_view(argv[i]) != "--"; i += 2) {
         const std::string_view name = argv[i];
         const char *value = argv[i + 1];
-        if (name == "--preload")
+        if (name == "--preload") {
             request.preload = value;
-        else if (name == "--stdin")
+        } else if (name == "--stdin") {
             request.in = value;
-        else if (name == "--stdout")
+        } else if (name == "--stdout") {
             request.out = value;
-        else if (name == "--stderr")
+        } else if (name == "--stderr") {
             request.err = value;
-        else if (name == "--timeout")
+        } else if (name == "--timeout") {
             request.timeout = std::atof(value);
-        else if (name == "--sample")
+        } else if (name == "--sample") {
             request.sample_ms = std::atoi(value);
-        else {
+        } else {
             errno = EINVAL;
             fail(argv[i]);
         }
@@ -218,11 +218,12 @@ int main(int argc, char **argv) {
         "\"major_faults\": %ld, \"voluntary_switches\": %ld, \"involuntary_switches\": %ld, ",
         stop - start, seconds(usage.ru_utime), seconds(usage.ru_stime), usage.ru_maxrss, usage.ru_minflt,
         usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw);
-    if (samples.count > 0)
+    if (samples.count > 0) {
         std::printf("\"samples\": %" PRIu64 ", \"sampled_peak_kib\": %" PRIu64 ", \"last_rss_kib\": %" PRIu64
                     ", \"last_lazy_free_kib\": %" PRIu64 ", \"last_huge_kib\": %" PRIu64 ", ",
                     samples.count, samples.peak_needed, samples.last.rss, samples.last.lazy_free,
                     samples.last.huge);
+    }
     std::printf("\"timed_out\": %s, \"status\": %d, \"signal\": %d}\n", ended ? "false" : "true",
                 WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }

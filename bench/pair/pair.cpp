@@ -47,9 +47,10 @@ int main(int argc, char **argv) {
     options.finish();
     if (batch == 0 || batch > largest_batch)
         options.refuse("batch", "outside 1 to 1024");
-    if (batch == 1)
+    if (batch == 1) {
         run_pairs(size, pairs);
-    else
+    } else {
         run_batches(size, pairs, batch);
+    }
     std::printf("pair: %" PRIu64 " pairs\n", pairs);
 }

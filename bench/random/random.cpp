@@ -90,9 +90,10 @@ int main(int argc, char **argv) {
             renew(slot, random);
             requested += slot.size;
         }
-        for (std::size_t i = 0; i < slots; ++i)
+        for (std::size_t i = 0; i < slots; ++i) {
             if (held[i].block != nullptr)
                 drop(held[i].block, held[i].size, held[i].tag);
+        }
         return requested;
     });
     std::printf("random: %" PRIu64 " replacements, %" PRIu64 " bytes requested\n", threads * steps, bytes);
