@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * malloc WHERE: whose malloc do this program and the C library call? Ends with 0 when it is that of WHERE, which
- * is part of a library's file name, or "static": the program itself. malloc --version prints Cairn's version. */
+ * malloc WHERE: whose malloc do this program and the C library call? Ends with 0 when it is that of WHERE,
+ * which is part of a library's file name, or "static": the program itself. malloc --version prints Cairn's
+ * version. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
