@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Emptiness: how much free memory a heap may hold, and when the heap looks.
+//
+// Adds:    the emptiness invariant of Hoard with its constants, and the border at which a free looks around.
+// Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or holds no superblock that is at
+//          least f empty besides the one that each class allocates from. Between two looks u falls by at most
+//          one step of each superblock.
+// Threads: pure functions.
+// Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i; f = 1/4 as measured best there (5.5).
+#pragma once
+
+#include <cairn/run/segment.hpp>
+
+namespace cairn {
+
+template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 4, unsigned Steps = 8>
+struct Emptiness {
+    static constexpr std::size_t slack = Slack; ///< K S, bytes
+    static constexpr unsigned numerator = FractionNumerator;
+    static constexpr unsigned denominator = FractionDenominator;
+    static constexpr unsigned steps = Steps; ///< looks while a superblock goes from full to empty
+    static_assert(numerator < denominator && slack <= 128_KiB);
+
+    /// Live bytes u and touched bytes a: must superblocks go down a level?
+    static constexpr bool too_empty(std::size_t u, std::size_t a) {
+        return a > u + slack && u * denominator < a * (denominator - numerator);
+    }
+
+    /// How many blocks are freed between two looks at a superblock.
+    static constexpr unsigned step_of(unsigned capacity) { return capacity / Steps > 0 ? capacity / Steps : 1; }
+
+    /// Fullness groups below this one are at least f empty.
+    template <unsigned Groups>
+    static constexpr unsigned movable_groups = Groups * (denominator - numerator) / denominator;
+
+    /// Sets the border anew: the next look is one step of frees away. A superblock without live blocks never
+    /// reaches its border, so that a lone malloc and free stay on the fast path.
+    static void rearm(OwnerLine* s) {
+        const auto live = static_cast<std::int32_t>(s->live());
+        const auto step = static_cast<std::int32_t>(step_of(shared_of(s)->capacity));
+        s->border = live == 0 ? -1 : live > step ? live - step : 0;
+        s->above = live - s->border;
+    }
+};
+
+} // namespace cairn

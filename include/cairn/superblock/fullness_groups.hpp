@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// Fullness groups: the partly filled superblocks of each size class, sorted roughly by how full they are.
+//
+// Adds:    the fullest superblock of a class, the emptiest of all classes, both in constant time.
+// Needs:   the OwnerLine's links and `group`.
+// Keeps:   a superblock is in the group that its live blocks said when it was last looked at; within a group the
+//          one that was freed into last comes first (move to front).
+// Threads: the owner of the heap, or who holds its lock.
+// Cost:    a few loads and stores; the emptiest superblock by one bitmap a group.
+// Source:  Hoard, section 3.1; four groups and their hysteresis as in NBmalloc, section 3.
+#pragma once
+
+#include <cairn/run/segment.hpp>
+
+namespace cairn {
+
+/// A doubly-linked list of superblocks.
+class SuperblockList {
+public:
+    OwnerLine* front() const { return head_; }
+    bool empty() const { return head_ == nullptr; }
+
+    void push_front(OwnerLine* s) {
+        s->previous = nullptr;
+        s->next = head_;
+        if (head_ != nullptr) {
+            head_->previous = s;
+        }
+        head_ = s;
+    }
+
+    void remove(OwnerLine* s) {
+        (s->previous != nullptr ? s->previous->next : head_) = s->next;
+        if (s->next != nullptr) {
+            s->next->previous = s->previous;
+        }
+    }
+
+private:
+    OwnerLine* head_ = nullptr;
+};
+
+template <unsigned SizeClasses, unsigned Groups = 4>
+class FullnessGroups {
+public:
+    static constexpr unsigned groups = Groups;
+    constexpr FullnessGroups() = default;
+
+    /// 0: less than 1/Groups of the blocks live ... Groups - 1: nearly full.
+    static unsigned group_of(unsigned live, unsigned capacity) {
+        const unsigned group = live * Groups / capacity;
+        return group < Groups ? group : Groups - 1;
+    }
+
+    void insert(OwnerLine* s) {
+        s->group = static_cast<std::uint8_t>(group_of(s->live(), shared_of(s)->capacity));
+        s->place = Place::partial;
+        lists_[s->size_class][s->group].push_front(s);
+        occupied_[s->group][s->size_class / 64] |= bit(s);
+    }
+
+    void remove(OwnerLine* s) {
+        SuperblockList& list = lists_[s->size_class][s->group];
+        list.remove(s);
+        if (list.empty()) {
+            occupied_[s->group][s->size_class / 64] &= ~bit(s);
+        }
+        s->place = Place::nowhere;
+    }
+
+    /// The fullest one of a class, removed; nullptr when there is none.
+    OwnerLine* take_fullest(unsigned size_class) {
+        for (unsigned g = Groups; g-- > 0;) {
+            if (OwnerLine* s = lists_[size_class][g].front()) {
+                remove(s);
+                return s;
+            }
+        }
+        return nullptr;
+    }
+
+    /// One of the emptiest group below `limit` that has any, of whatever class; not removed.
+    OwnerLine* emptiest(unsigned limit) const {
+        for (unsigned g = 0; g < limit; ++g) {
+            for (unsigned w = 0; w < words_; ++w) {
+                if (occupied_[g][w] != 0) {
+                    return lists_[w * 64 + log2_exact(occupied_[g][w])][g].front();
+                }
+            }
+        }
+        return nullptr;
+    }
+
+private:
+    static constexpr unsigned words_ = (SizeClasses + 63) / 64;
+    static std::uint64_t bit(const OwnerLine* s) { return std::uint64_t{1} << s->size_class % 64; }
+
+    SuperblockList lists_[SizeClasses][Groups];
+    std::uint64_t occupied_[Groups][words_]{};
+};
+
+} // namespace cairn

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+//
+// Thread heap: the superblocks of one thread. malloc and the owner's free run without a lock and without an atomic
+// read-modify-write; the emptiness discipline moves superblocks to the global heap.
+//
+// Adds:    a bin for each size class with its current superblock; u and a; the slow paths.
+// Needs:   GlobalHeap below.
+// Keeps:   the emptiness invariant after each look (Emptiness); every superblock of the heap is in exactly one place.
+// Threads: its own thread, or who holds `guard()` where several share a heap. Remote frees go round it (RemoteWord).
+// Errors:  nullptr when the global heap has nothing.
+// Cost:    malloc some 16 instructions, free_local some 8, on three cache lines (the bin, the superblock, the block).
+// Source:  Hoard, sections 3 and 4, with the accounting done at borders instead of at each call.
+#pragma once
+
+#include <cairn/superblock/global_heap.hpp>
+
+namespace cairn {
+
+template <class Global>
+class alignas(platform::cache_line) ThreadHeap {
+public:
+    using Classes = typename Global::SizeClasses;
+    using Discipline = typename Global::Emptiness;
+
+    /// A heap that has nothing and gets nothing: what a thread has before its first slow path.
+    constexpr ThreadHeap() { forget_all(); }
+    ThreadHeap(const ThreadHeap&) = delete;
+    ThreadHeap& operator=(const ThreadHeap&) = delete;
+
+    void open(Global& global, unsigned number) {
+        global_ = &global;
+        number_ = number;
+        global.enroll(number, &tray_);
+    }
+
+    /// The fast path: a block of a class up to Classes::table_limit, nullptr when the bin is dry.
+    CAIRN_INLINE void* try_malloc_small(std::size_t size) {
+        OwnerLine* const s = current_[Classes::small_class_of(size)];
+        return CAIRN_LIKELY(!superblock::is_end(s->free)) ? superblock::pop(s, slot_size) : nullptr;
+    }
+
+    /// A block of any class; nullptr when out of memory.
+    void* malloc_class(unsigned c) {
+        OwnerLine* s = current_[c];
+        if (superblock::is_end(s->free)) {
+            s = refill(c);
+            if (s == nullptr) {
+                return nullptr;
+            }
+        }
+        return superblock::pop(s, span_of(s));
+    }
+
+    /// A checked block of a superblock that this heap owns. True: call look_at(s), a border was reached.
+    CAIRN_INLINE bool free_local(OwnerLine* s, std::uintptr_t block) { return superblock::push(s, block); }
+
+    /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
+    CAIRN_COLD void look_at(OwnerLine* s) {
+        place_anew(s);
+        settle();
+    }
+
+    /// Takes in notices of remote frees and keeps the invariant; part of every slow path.
+    void settle() {
+        if (!tray_.empty()) {
+            empty_tray();
+        }
+        while (Discipline::too_empty(used_, held_)) {
+            OwnerLine* const s = surplus();
+            if (s == nullptr || !give(s)) {
+                break;
+            }
+        }
+    }
+
+    /// Hands every superblock to the global heap. One about which a notice is still on its way stays; the next
+    /// thread that gets this heap finds it.
+    void hand_over() {
+        empty_tray();
+        for (OwnerLine*& s : current_) {
+            if (s != &nothing) {
+                superblock::collect(s);
+                account(s);
+                retire(s);
+                s = &nothing;
+            }
+        }
+        SuperblockList all; // first all, then each once: give() may put one back
+        while (OwnerLine* s = any()) {
+            unlink(s);
+            all.push_front(s);
+        }
+        while (OwnerLine* s = all.front()) {
+            all.remove(s);
+            give(s);
+        }
+    }
+
+    /// Frees every superblock with all its blocks. Only when no other thread uses any block of this heap any more.
+    void free_all() {
+        empty_tray();
+        for (OwnerLine*& s : current_) {
+            if (s != &nothing) {
+                retire(s);
+                s = &nothing;
+            }
+        }
+        while (OwnerLine* s = any()) {
+            unlink(s);
+            shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
+            shared_of(s)->remote.store(0, std::memory_order_relaxed);
+            global_->runs().release(s);
+        }
+        used_ = 0;
+        held_ = 0;
+    }
+
+    sync::Lock& guard() { return guard_; }
+    Global& global() { return *global_; }
+    unsigned number() const { return number_; }
+    PendingSuperblocks& tray() { return tray_; }
+
+    std::size_t used() const { return used_; } ///< u: live bytes as last accounted
+    std::size_t held() const { return held_; } ///< a: touched bytes of the superblocks held
+
+    /// In the child of a fork: this heap's thread is not there, what it held was adopted by the global heap.
+    void reset_after_fork() {
+        forget_all();
+        groups_ = {};
+        full_ = {};
+        empty_ = {};
+        used_ = 0;
+        held_ = 0;
+        tray_.reset_after_fork();
+        guard_.reset_after_fork();
+    }
+
+    ThreadHeap* next_idle = nullptr; ///< for the registry of heaps
+
+private:
+    /// The current superblock of a bin that has none: an empty list, for ever.
+    static inline constinit OwnerLine nothing{1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false};
+
+    constexpr void forget_all() {
+        for (OwnerLine*& s : current_) {
+            s = &nothing;
+        }
+    }
+
+    /// Any superblock that is not current.
+    OwnerLine* any() const {
+        if (OwnerLine* s = empty_.front()) {
+            return s;
+        }
+        OwnerLine* const s = groups_.emptiest(decltype(groups_)::groups);
+        return s != nullptr ? s : full_.front();
+    }
+
+    static std::size_t block_bytes(const OwnerLine* s, std::uint32_t blocks) {
+        return std::size_t{blocks} * Classes::size_of(s->size_class);
+    }
+
+    /// Brings u up to date for one superblock and sets its next border.
+    void account(OwnerLine* s) {
+        used_ += block_bytes(s, s->live()) - block_bytes(s, s->accounted);
+        s->accounted = s->live();
+        Discipline::rearm(s);
+    }
+
+    void join(OwnerLine* s) {
+        used_ += block_bytes(s, s->accounted = s->live());
+        held_ += s->extent;
+    }
+
+    /// Out of whatever list it is in.
+    void unlink(OwnerLine* s) {
+        switch (s->place) {
+        case Place::partial:
+            groups_.remove(s);
+            break;
+        case Place::full:
+            full_.remove(s);
+            break;
+        case Place::empty:
+            empty_.remove(s);
+            break;
+        case Place::current:
+        case Place::nowhere:
+            break;
+        }
+        s->place = Place::nowhere;
+    }
+
+    /// Into the list that fits a superblock that is not current.
+    void retire(OwnerLine* s) {
+        if (s->live() == 0) {
+            s->place = Place::empty;
+            empty_.push_front(s);
+        } else if (superblock::is_end(s->free) && s->carved == shared_of(s)->capacity) {
+            s->place = Place::full;
+            full_.push_front(s);
+        } else {
+            groups_.insert(s);
+        }
+    }
+
+    void place_anew(OwnerLine* s) {
+        account(s);
+        if (s->place != Place::current) {
+            unlink(s);
+            retire(s);
+        }
+    }
+
+    CAIRN_NOINLINE void empty_tray() {
+        for (OwnerLine *s = tray_.take(), *next = nullptr; s != nullptr; s = next) {
+            SharedLine* const shared = shared_of(s);
+            next = shared->pending_next.load(std::memory_order_relaxed);
+            // Clears `queued`: the next step of remote frees sends a new notice.
+            superblock::take_in(s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
+            place_anew(s);
+        }
+    }
+
+    /// A superblock that the heap can do without: an empty one, else of the emptiest group that is f empty.
+    OwnerLine* surplus() {
+        OwnerLine* const s = empty_.front();
+        return s != nullptr ? s
+                            : groups_.emptiest(Discipline::template movable_groups<decltype(groups_)::groups>);
+    }
+
+    /// To the global heap. False when it has to stay for now.
+    bool give(OwnerLine* s) {
+        unlink(s);
+        const std::size_t used = block_bytes(s, s->accounted);
+        const std::size_t extent = s->extent;
+        if (!global_->release(s, number_)) {
+            place_anew(s);
+            return false;
+        }
+        used_ -= used;
+        held_ -= extent;
+        return true;
+    }
+
+    /// Makes the bin of class c able to pop. nullptr when out of memory.
+    CAIRN_COLD OwnerLine* refill(unsigned c) {
+        settle();
+        OwnerLine* s = current_[c];
+        while (s == &nothing || !replenish(s)) {
+            if (s != &nothing) {
+                retire(s);
+            }
+            current_[c] = &nothing;
+            s = find(c);
+            if (s == nullptr) {
+                return nullptr;
+            }
+            s->place = Place::current;
+            current_[c] = s;
+        }
+        return s;
+    }
+
+    /// Blocks that others have freed, else new ones cut from the superblock.
+    bool replenish(OwnerLine* s) {
+        if (!RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.empty()) {
+            superblock::collect(s);
+        }
+        if (superblock::is_end(s->free)) {
+            const std::uint32_t before = s->extent;
+            superblock::carve(s);
+            held_ += s->extent - before;
+        }
+        account(s);
+        return !superblock::is_end(s->free);
+    }
+
+    /// The next superblock for class c: the fullest of ours, an empty one of ours, one of the global heap, a new one.
+    OwnerLine* find(unsigned c) {
+        if (OwnerLine* s = groups_.take_fullest(c)) {
+            return s;
+        }
+        OwnerLine* s = empty_.front();
+        if (s != nullptr && s->slots == global_->slots_of_class(c) && recycle(s, c)) {
+            return s;
+        }
+        s = global_->acquire(c, number_, this);
+        if (s != nullptr) {
+            superblock::collect(s);
+        } else {
+            s = global_->fresh(c, number_, this);
+        }
+        if (s != nullptr) {
+            Discipline::rearm(s);
+            join(s);
+        }
+        return s;
+    }
+
+    /// Formats an empty superblock for another class. False while a notice about it is on its way.
+    bool recycle(OwnerLine* s, unsigned c) {
+        if (RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
+            return false;
+        }
+        unlink(s);
+        const std::uint32_t extent = s->extent;
+        global_->format(s, c, false, number_, this);
+        s->extent = extent;
+        return true;
+    }
+
+    OwnerLine* current_[Classes::count];
+    Global* global_ = nullptr;
+    unsigned number_ = 0;
+    std::size_t used_ = 0;
+    std::size_t held_ = 0;
+    SuperblockList full_;
+    SuperblockList empty_;
+    FullnessGroups<Classes::count> groups_;
+    sync::Lock guard_{sync::Rank::thread_heap};
+    PendingSuperblocks tray_;
+};
+
+} // namespace cairn
