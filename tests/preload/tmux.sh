@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tmux: a server of its own, sessions, split panes, keys typed into a shell, a long scroll-back, a capture of the screen.
+. "$(dirname "$0")/lib/common.sh"
+need tmux tmux
+
+mux() {
+    tmux -S "$PWD/socket" -f /dev/null "$@"
+}
+
+work() {
+    unset TMUX TMUX_PANE
+    export SHELL=/bin/bash TERM=screen PS1='$ '
+    mux new-session -d -s one -x 100 -y 30 "bash --norc --noprofile"
+    mux set-option -g history-limit 5000
+    mux set-option -g status-right "" # the time of day
+    mux new-window -d -t one "bash --norc --noprofile"
+    mux send-keys -t one:0 "PS1='> '; clear" Enter
+    mux send-keys -t one:0 'for i in {1..400}; do printf "\033[3%dmline %d\033[0m %s\n" $((i % 8)) $i "é€𝄞 ${i}"; done; echo done' \
+        'typed' BSpace BSpace BSpace BSpace BSpace ' | tail -n 300; tmux -S socket wait-for -S ready' Enter
+    mux wait-for ready
+    mux split-window -h -t one:0 "seq 1 2000 | sed 's/\$/ in the other pane/'; tmux -S socket wait-for -S half; exec sleep 60"
+    mux wait-for half
+    mux resize-pane -t one:0.0 -x 30
+    mux resize-pane -t one:0.0 -x 60
+    for i in {1..15}; do
+        mux new-window -d -t one -n "window$i" "sleep 60"
+        mux set-buffer -b "buffer$i" "$(seq 1 "$((i * 100))")"
+    done
+    mux swap-window -s one:3 -t one:7
+    mux kill-window -t one:5
+    # The other side of the split is full at once; the shell's prompt needs a moment to come back.
+    local tries=0
+    until mux capture-pane -p -t one:0.0 | grep -q '^>$' || [ $tries -gt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+    mux capture-pane -p -e -t one:0.0 | sed '/^$/d'
+    mux capture-pane -p -S - -t one:0.1 | sed '/^$/d' | cksum
+    mux list-windows -t one -F '#{window_index} #{window_name} #{window_panes} #{window_layout}'
+    mux list-buffers -F '#{buffer_name} #{buffer_size}'
+    mux show-buffer -b buffer9 | cksum
+    mux kill-server
+}
+
+compare work
+loaded tmux bash seq
