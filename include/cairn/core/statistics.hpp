@@ -46,7 +46,7 @@ struct Statistics {
     std::uint64_t purges = 0;      ///< calls that did it
 
     // The discipline
-    std::uint64_t superblocks_to_global = 0;   ///< moved from a thread heap to the global heap, since the start
+    std::uint64_t superblocks_to_global = 0; ///< moved from a thread heap to the global heap, since the start
     std::uint64_t superblocks_from_global = 0; ///< the other way
     std::uint64_t superblocks_fresh = 0;       ///< formatted from free runs
 

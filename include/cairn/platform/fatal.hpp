@@ -18,11 +18,11 @@ namespace cairn::platform {
 /// A piece of a message: text, an address, or a number.
 struct Word {
     enum class Kind { text, address, number } kind;
-    const char* characters = nullptr;
+    const char *characters = nullptr;
     std::uint64_t value = 0;
 
-    constexpr Word(const char* s) : kind(Kind::text), characters(s) {}
-    Word(const void* p) : kind(Kind::address), value(reinterpret_cast<std::uintptr_t>(p)) {}
+    constexpr Word(const char *s) : kind(Kind::text), characters(s) {}
+    Word(const void *p) : kind(Kind::address), value(reinterpret_cast<std::uintptr_t>(p)) {}
     constexpr Word(std::uint64_t n) : kind(Kind::number), value(n) {}
 };
 
@@ -35,13 +35,13 @@ CAIRN_COLD inline void write_line(std::initializer_list<Word> words) {
             line[length++] = c;
         }
     };
-    const auto put_text = [&](const char* s) {
+    const auto put_text = [&](const char *s) {
         while (*s != 0) {
             put(*s++);
         }
     };
     put_text("cairn: ");
-    for (const Word& word : words) {
+    for (const Word &word : words) {
         if (word.kind == Word::Kind::text) {
             put_text(word.characters);
             continue;

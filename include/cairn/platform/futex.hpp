@@ -18,17 +18,19 @@
 namespace cairn::platform {
 
 /// Sleeps while `word` holds `expected`, at most `milliseconds` (negative: for ever).
-inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, long milliseconds = -1) {
+inline void futex_wait(std::atomic<std::uint32_t> &word, std::uint32_t expected, long milliseconds = -1) {
     timespec timeout{milliseconds / 1000, milliseconds % 1000 * 1000000};
     raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected),
                 milliseconds < 0 ? 0 : reinterpret_cast<long>(&timeout));
 }
 
-inline void futex_wake(std::atomic<std::uint32_t>& word, int count = 1) {
+inline void futex_wake(std::atomic<std::uint32_t> &word, int count = 1) {
     raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE, count);
 }
 
-inline void yield() { raw_syscall(SYS_sched_yield); }
+inline void yield() {
+    raw_syscall(SYS_sched_yield);
+}
 
 inline std::uint64_t monotonic_milliseconds() {
     timespec now{};

@@ -17,7 +17,7 @@ namespace cairn::platform {
 inline std::uint64_t secret() {
     std::uint64_t words[2] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u};
     if (const auto at = getauxval(AT_RANDOM)) {
-        std::memcpy(words, reinterpret_cast<const void*>(at), sizeof words);
+        std::memcpy(words, reinterpret_cast<const void *>(at), sizeof words);
     }
     return words[0] ^ (words[1] << 29 | words[1] >> 35);
 }

@@ -44,6 +44,8 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
 
 #endif
 
-inline bool failed(long result) { return result < 0 && result >= -4095; }
+inline bool failed(long result) {
+    return result < 0 && result >= -4095;
+}
 
 } // namespace cairn::platform

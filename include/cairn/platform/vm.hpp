@@ -33,19 +33,21 @@ inline std::size_t page_size() {
 }
 
 namespace detail {
-inline void* map(void* at, std::size_t bytes, int protection, int flags) {
+inline void *map(void *at, std::size_t bytes, int protection, int flags) {
     const long result = raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
                                     protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
-    return failed(result) ? nullptr : reinterpret_cast<void*>(result);
+    return failed(result) ? nullptr : reinterpret_cast<void *>(result);
 }
 } // namespace detail
 
 /// Zeroed, readable, writable memory wherever the kernel likes. `bytes` is a multiple of the page size.
-inline void* map(std::size_t bytes) { return detail::map(nullptr, bytes, PROT_READ | PROT_WRITE, 0); }
+inline void *map(std::size_t bytes) {
+    return detail::map(nullptr, bytes, PROT_READ | PROT_WRITE, 0);
+}
 
 /// The same at exactly `at`, or nullptr if anything lies there already.
-inline void* map_at(void* at, std::size_t bytes) {
-    void* p = detail::map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+inline void *map_at(void *at, std::size_t bytes) {
+    void *p = detail::map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
     if (p != nullptr && p != at) { // a kernel before 4.17 takes the address for a hint
         raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes));
         return nullptr;
@@ -53,30 +55,31 @@ inline void* map_at(void* at, std::size_t bytes) {
     return p;
 }
 
-inline bool unmap(void* p, std::size_t bytes) {
+inline bool unmap(void *p, std::size_t bytes) {
     return !failed(raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes)));
 }
 
-/// Gives the pages back; the addresses stay ours and read as zero. False when the kernel refuses (locked pages).
-inline bool purge(void* p, std::size_t bytes) {
-    return !failed(raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes),
-                               MADV_DONTNEED));
+/// Gives the pages back; the addresses stay ours and read as zero. False when the kernel refuses (locked
+/// pages).
+inline bool purge(void *p, std::size_t bytes) {
+    return !failed(
+        raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes), MADV_DONTNEED));
 }
 
 /// Asks for huge pages behind the range, or forbids them.
-inline bool huge_pages(void* p, std::size_t bytes, bool wanted) {
+inline bool huge_pages(void *p, std::size_t bytes, bool wanted) {
     return !failed(raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes),
                                wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 }
 
 /// Changes the length of a mapping without moving it.
-inline bool resize_in_place(void* p, std::size_t old_bytes, std::size_t new_bytes) {
+inline bool resize_in_place(void *p, std::size_t old_bytes, std::size_t new_bytes) {
     return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(p)), static_cast<long>(old_bytes),
                                static_cast<long>(new_bytes), 0));
 }
 
 /// Moves a mapping's pages onto `to`, replacing what is mapped there.
-inline bool move(void* from, std::size_t old_bytes, void* to, std::size_t new_bytes) {
+inline bool move(void *from, std::size_t old_bytes, void *to, std::size_t new_bytes) {
     return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(from)), static_cast<long>(old_bytes),
                                static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED,
                                static_cast<long>(address_of(to))));

@@ -4,11 +4,13 @@
 //
 // Adds:    take(bytes): a range that starts on a window border; extend; give back.
 // Needs:   platform::vm.
-// Keeps:   neighbouring windows where it can, so that the kernel holds them as one mapping (the number of mappings
+// Keeps:   neighbouring windows where it can, so that the kernel holds them as one mapping (the number of
+// mappings
 //          of a process is limited). Never reserves more than is asked for, so it works under `ulimit -v`.
 // Threads: the caller holds a lock.
 // Errors:  nullptr, when the kernel or a limit says no.
-// Cost:    one mmap in the good case; where the next window is in use by others, one more per miss, and after a few
+// Cost:    one mmap in the good case; where the next window is in use by others, one more per miss, and after
+// a few
 //          the kernel chooses a place (three calls).
 #pragma once
 
@@ -22,14 +24,14 @@ public:
     constexpr AddressSpace() = default;
 
     /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size.
-    void* take(std::size_t bytes) {
+    void *take(std::size_t bytes) {
         if (bytes > max_bytes_) {
             return nullptr;
         }
         if (next_ == 0) {
             next_ = where_the_kernel_maps();
         }
-        void* p = below_the_last(bytes, near_tries_);
+        void *p = below_the_last(bytes, near_tries_);
         if (p == nullptr) {
             p = kernels_choice(bytes);
         }
@@ -45,7 +47,7 @@ public:
     }
 
     /// Maps the bytes that follow a range of ours, if nothing lies there.
-    bool extend(void* end, std::size_t bytes) {
+    bool extend(void *end, std::size_t bytes) {
         if (platform::vm::map_at(end, bytes) == nullptr) {
             return false;
         }
@@ -53,7 +55,7 @@ public:
         return true;
     }
 
-    void give_back(void* p, std::size_t bytes) {
+    void give_back(void *p, std::size_t bytes) {
         platform::vm::unmap(p, bytes);
         mapped_ -= bytes;
     }
@@ -86,7 +88,7 @@ private:
 
     static std::uintptr_t where_the_kernel_maps() {
         const std::size_t page = platform::vm::page_size();
-        void* p = platform::vm::map(page);
+        void *p = platform::vm::map(page);
         if (p == nullptr) {
             return 0;
         }
@@ -95,10 +97,10 @@ private:
     }
 
     /// Windows are taken downward, as the kernel does for its own.
-    void* below_the_last(std::size_t bytes, int tries) {
+    void *below_the_last(std::size_t bytes, int tries) {
         std::uintptr_t at = align_down(next_ - bytes, window_size);
         for (int i = 0; i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
-            if (void* p = platform::vm::map_at(reinterpret_cast<void*>(at), bytes)) {
+            if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes)) {
                 next_ = at;
                 return p;
             }
@@ -107,14 +109,14 @@ private:
     }
 
     /// Maps enough to hold an aligned range wherever the kernel likes, and cuts off the rest.
-    void* kernels_choice(std::size_t bytes) {
+    void *kernels_choice(std::size_t bytes) {
         const std::size_t page = platform::vm::page_size();
         const std::size_t slack = window_size - page;
-        auto* const raw = static_cast<char*>(platform::vm::map(bytes + slack));
+        auto *const raw = static_cast<char *>(platform::vm::map(bytes + slack));
         if (raw == nullptr) {
             return nullptr;
         }
-        auto* const p = reinterpret_cast<char*>(align_up(address_of(raw), window_size));
+        auto *const p = reinterpret_cast<char *>(align_up(address_of(raw), window_size));
         if (p != raw) {
             platform::vm::unmap(raw, static_cast<std::size_t>(p - raw));
         }

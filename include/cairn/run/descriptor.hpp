@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Descriptors: what is known about a slot (64 KiB of address space), kept away from the blocks in two cache lines
-// of two arrays, so that what the owner writes and what other threads write never share a line.
+// Descriptors: what is known about a slot (64 KiB of address space), kept away from the blocks in two cache
+// lines of two arrays, so that what the owner writes and what other threads write never share a line.
 //
 // Adds:    OwnerLine (touched by whoever owns the superblock) and SharedLine (read by every free, written by
 //          remote frees). The same lines describe free and large runs, in their first slot.
 // Needs:   zeroed memory.
 // Keeps:   a SharedLine's `owner` is non-null only while the slot is the first of a superblock in a heap.
 // Threads: see each field.
-// Source:  Wen and Deng, section 3.2.2: keep the metadata together and apart from the blocks, or each remote free
+// Source:  Wen and Deng, section 3.2.2: keep the metadata together and apart from the blocks, or each remote
+// free
 //          misses on a line of its own.
 #pragma once
 
@@ -36,8 +37,8 @@ struct alignas(platform::cache_line) OwnerLine {
     std::int32_t border;     ///< live blocks == border + above
     std::uint32_t accounted; ///< live blocks as the heap's u knows them
     std::uint32_t carved;    ///< blocks cut from the superblock so far
-    OwnerLine* next;         ///< neighbours in whatever list `place` says
-    OwnerLine* previous;     ///<
+    OwnerLine *next;         ///< neighbours in whatever list `place` says
+    OwnerLine *previous;     ///<
     std::uint32_t extent;    ///< bytes that were ever touched: this superblock's part of the heap's a
     std::uint16_t slots;     ///< length of the run; valid for the first slot of any run
     std::uint8_t size_class; ///<
@@ -51,16 +52,16 @@ static_assert(sizeof(OwnerLine) == platform::cache_line);
 
 /// Read by every free; `remote` is written by frees of other threads.
 struct alignas(platform::cache_line) SharedLine {
-    std::atomic<std::uint64_t> remote;         ///< blocks freed by others, and who owns the superblock (RemoteWord)
-    std::atomic<void*> owner;                  ///< the ThreadHeap, only its own thread draws a conclusion from it
-    std::uint64_t reciprocal;                  ///< ceil(2^64 / block size)
-    std::uint64_t cookie;                      ///< the same as the owner's
-    std::atomic<OwnerLine*> pending_next;      ///< while queued at the owner
-    std::atomic<std::uint32_t> carved_bytes;   ///< offsets from here on were never handed out
-    std::uint32_t block_size;                  ///< bytes; of a large run: its usable bytes
-    std::atomic<std::uint16_t> notify;         ///< so many remote frees make the freeing thread tell the owner
-    std::uint16_t capacity;                    ///< blocks of the whole superblock
-    std::uint8_t size_class;                   ///<
+    std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
+    std::atomic<void *> owner;         ///< the ThreadHeap, only its own thread draws a conclusion from it
+    std::uint64_t reciprocal;          ///< ceil(2^64 / block size)
+    std::uint64_t cookie;              ///< the same as the owner's
+    std::atomic<OwnerLine *> pending_next;   ///< while queued at the owner
+    std::atomic<std::uint32_t> carved_bytes; ///< offsets from here on were never handed out
+    std::uint32_t block_size;                ///< bytes; of a large run: its usable bytes
+    std::atomic<std::uint16_t> notify;       ///< so many remote frees make the freeing thread tell the owner
+    std::uint16_t capacity;                  ///< blocks of the whole superblock
+    std::uint8_t size_class;                 ///<
 };
 static_assert(sizeof(SharedLine) == platform::cache_line);
 

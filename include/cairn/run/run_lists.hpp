@@ -3,12 +3,14 @@
 // Run lists: free runs of one kind by their length, for best fit in constant time.
 //
 // Adds:    insert, remove, and the shortest run that holds a request, aligned if asked.
-// Needs:   the OwnerLine of a free run's first slot for links and length; the last slot's for the length alone
+// Needs:   the OwnerLine of a free run's first slot for links and length; the last slot's for the length
+// alone
 //          (the boundary tag that the neighbour behind finds it by).
 // Keeps:   each list holds runs of exactly its length, most recently freed first.
 // Threads: the caller holds the run heap's lock.
 // Cost:    a bitmap search over 8 words; aligned requests may look at the runs of a few lengths.
-// Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags (LKmalloc, 3.3).
+// Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags
+// (LKmalloc, 3.3).
 #pragma once
 
 #include <cairn/run/segment.hpp>
@@ -19,7 +21,7 @@ class RunLists {
 public:
     constexpr RunLists() = default;
 
-    void insert(OwnerLine* first) {
+    void insert(OwnerLine *first) {
         const unsigned n = first->slots;
         first[n - 1].slots = static_cast<std::uint16_t>(n);
         first->previous = nullptr;
@@ -32,7 +34,7 @@ public:
         bytes_ += n * slot_size;
     }
 
-    void remove(OwnerLine* first) {
+    void remove(OwnerLine *first) {
         const unsigned n = first->slots;
         if (first->previous != nullptr) {
             first->previous->next = first->next;
@@ -48,11 +50,11 @@ public:
         bytes_ -= n * slot_size;
     }
 
-    /// The first slot of a piece of `slots` at a multiple of `alignment` slots inside the shortest run that has one
-    /// (the run itself through `whole`), or nullptr.
-    OwnerLine* best_fit(unsigned slots, unsigned alignment, OwnerLine*& whole) const {
+    /// The first slot of a piece of `slots` at a multiple of `alignment` slots inside the shortest run that
+    /// has one (the run itself through `whole`), or nullptr.
+    OwnerLine *best_fit(unsigned slots, unsigned alignment, OwnerLine *&whole) const {
         for (unsigned n = next_length(slots); n < lengths_; n = next_length(n + 1)) {
-            for (OwnerLine* run = heads_[n]; run != nullptr; run = run->next) {
+            for (OwnerLine *run = heads_[n]; run != nullptr; run = run->next) {
                 const unsigned at = Segment::of(run)->slot_of(run);
                 const auto start = static_cast<unsigned>(align_up(at, alignment));
                 if (start + slots <= at + n) {
@@ -64,7 +66,7 @@ public:
         return nullptr;
     }
 
-    OwnerLine* longest() const {
+    OwnerLine *longest() const {
         for (unsigned word = words_; word-- > 0;) {
             if (occupied_[word] != 0) {
                 return heads_[word * 64 + log2_floor(occupied_[word])];
@@ -95,7 +97,7 @@ private:
         return word * 64 + log2_exact(bits);
     }
 
-    OwnerLine* heads_[lengths_]{};
+    OwnerLine *heads_[lengths_]{};
     std::uint64_t occupied_[words_]{};
     std::size_t bytes_ = 0;
 };

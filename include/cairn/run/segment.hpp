@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Segment: a 32 MiB window of address space, cut into slots of 64 KiB, with the descriptors of all its slots in the
-// first two. From an address to its descriptor is arithmetic: no load at all, once the window is known to be ours.
+// Segment: a 32 MiB window of address space, cut into slots of 64 KiB, with the descriptors of all its slots
+// in the first two. From an address to its descriptor is arithmetic: no load at all, once the window is known
+// to be ours.
 //
 // Adds:    the geometry, and the way between slot, address and descriptor lines.
 // Needs:   a window from AddressSpace, its first slots zeroed.
-// Keeps:   kinds[] says truly what each slot is; it is what makes `free` sound for any pointer into the window.
-// Threads: kinds[] is read by all without a lock and written by who holds the slot (the run heap's lock, or the
+// Keeps:   kinds[] says truly what each slot is; it is what makes `free` sound for any pointer into the
+// window. Threads: kinds[] is read by all without a lock and written by who holds the slot (the run heap's
+// lock, or the
 //          owner of the run).
 // Cost:    two slots in 512, of which only the touched pages are resident.
 // Source:  4 MB stripes with a table (LKmalloc, section 3.4); metadata apart (Wen and Deng, 3.2.2).
@@ -38,19 +40,19 @@ struct Segment {
     OwnerLine owner_lines[slots_per_segment];
     SharedLine shared_lines[slots_per_segment];
     std::atomic<SlotKind> kinds[slots_per_segment];
-    Segment* next;         ///< all segments of one allocator
-    void* allocator;       ///< whose segment this is
+    Segment *next;         ///< all segments of one allocator
+    void *allocator;       ///< whose segment this is
     unsigned mapped_slots; ///< slots from the start that are mapped
 
-    static Segment* of(std::uintptr_t address) {
-        return reinterpret_cast<Segment*>(align_down(address, window_size));
+    static Segment *of(std::uintptr_t address) {
+        return reinterpret_cast<Segment *>(align_down(address, window_size));
     }
-    static Segment* of(const OwnerLine* line) { return of(address_of(line)); }
+    static Segment *of(const OwnerLine *line) { return of(address_of(line)); }
 
     static unsigned slot_of(std::uintptr_t address) {
         return static_cast<unsigned>(address / slot_size % slots_per_segment);
     }
-    unsigned slot_of(const OwnerLine* line) const { return static_cast<unsigned>(line - owner_lines); }
+    unsigned slot_of(const OwnerLine *line) const { return static_cast<unsigned>(line - owner_lines); }
 
     std::uintptr_t address_of_slot(unsigned slot) const { return address_of(this) + slot * slot_size; }
 
@@ -67,25 +69,27 @@ static_assert(offsetof(Segment, shared_lines) == slots_per_segment * platform::c
 /// The lines of a slot from each other, and the memory they describe: arithmetic only.
 inline constexpr std::size_t shared_line_offset = slots_per_segment * platform::cache_line;
 
-inline SharedLine* shared_of(OwnerLine* line) {
-    return reinterpret_cast<SharedLine*>(address_of(line) + shared_line_offset);
+inline SharedLine *shared_of(OwnerLine *line) {
+    return reinterpret_cast<SharedLine *>(address_of(line) + shared_line_offset);
 }
-inline const SharedLine* shared_of(const OwnerLine* line) {
-    return reinterpret_cast<const SharedLine*>(address_of(line) + shared_line_offset);
+inline const SharedLine *shared_of(const OwnerLine *line) {
+    return reinterpret_cast<const SharedLine *>(address_of(line) + shared_line_offset);
 }
-inline OwnerLine* owner_line_of(const SharedLine* line) {
-    return reinterpret_cast<OwnerLine*>(address_of(line) - shared_line_offset);
+inline OwnerLine *owner_line_of(const SharedLine *line) {
+    return reinterpret_cast<OwnerLine *>(address_of(line) - shared_line_offset);
 }
-inline SharedLine* shared_line_at(std::uintptr_t address) {
+inline SharedLine *shared_line_at(std::uintptr_t address) {
     constexpr std::size_t scale = slot_size / platform::cache_line;
     constexpr std::uintptr_t mask = (slots_per_segment - 1) * platform::cache_line;
-    return reinterpret_cast<SharedLine*>(align_down(address, window_size) + shared_line_offset +
-                                         (address / scale & mask));
+    return reinterpret_cast<SharedLine *>(align_down(address, window_size) + shared_line_offset +
+                                          (address / scale & mask));
 }
-inline std::uintptr_t memory_of(const OwnerLine* line) {
-    const Segment* segment = Segment::of(line);
+inline std::uintptr_t memory_of(const OwnerLine *line) {
+    const Segment *segment = Segment::of(line);
     return segment->address_of_slot(segment->slot_of(line));
 }
-inline std::size_t span_of(const OwnerLine* line) { return line->slots * slot_size; }
+inline std::size_t span_of(const OwnerLine *line) {
+    return line->slots * slot_size;
+}
 
 } // namespace cairn

@@ -21,17 +21,17 @@ public:
 
     static CAIRN_INLINE WindowKind kind(std::uintptr_t address) {
         const std::uintptr_t window = address / window_size;
-        // relaxed: a pointer that came from malloc carries the mapping's history with it; any other pointer only
-        // needs some answer.
+        // relaxed: a pointer that came from malloc carries the mapping's history with it; any other pointer
+        // only needs some answer.
         return CAIRN_LIKELY(window < windows) ? kinds_[window].load(std::memory_order_relaxed)
                                               : WindowKind::foreign;
     }
 
-    static void set(const void* window, WindowKind kind) {
+    static void set(const void *window, WindowKind kind) {
         kinds_[address_of(window) / window_size].store(kind, std::memory_order_relaxed);
     }
 
-    static bool covers(const void* p, std::size_t bytes) {
+    static bool covers(const void *p, std::size_t bytes) {
         return (address_of(p) + bytes) / window_size < windows;
     }
 

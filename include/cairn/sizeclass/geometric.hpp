@@ -5,8 +5,8 @@
 // Adds:    the sizes, the class of a size, and the worst internal fragmentation.
 // Needs:   nothing.
 // Keeps:   class_of(n) is the smallest class that holds n bytes; sizes rise; each class above 8 bytes is a
-//          multiple of 16 (so a block has the alignment that malloc owes); from `fine_limit` on a block is at most
-//          1 + 1/steps times the request, below it at most 15 bytes larger.
+//          multiple of 16 (so a block has the alignment that malloc owes); from `fine_limit` on a block is at
+//          most 1 + 1/steps times the request, below it at most 15 bytes larger.
 // Threads: constants.
 // Cost:    class_of is one load up to `table_limit`, some ten instructions above it.
 // Source:  Hoard, section 3: size classes a power of b apart, b = 1.2, bound internal fragmentation by b.
@@ -37,7 +37,8 @@ private:
     /// The class of n > fine_limit, by arithmetic.
     static constexpr unsigned coarse_class_of(std::size_t n) {
         const unsigned doubling = log2_floor(n - 1); // 2^doubling < n <= 2^(doubling + 1)
-        const auto step = static_cast<unsigned>((n - 1) >> (doubling - log_steps)) & (static_cast<unsigned>(Steps) - 1);
+        const auto step =
+            static_cast<unsigned>((n - 1) >> (doubling - log_steps)) & (static_cast<unsigned>(Steps) - 1);
         return fine_classes + (doubling - log_fine) * static_cast<unsigned>(Steps) + step;
     }
 
@@ -104,7 +105,8 @@ private:
         }
         return size_of(count - 1) == Largest;
     }();
-    static_assert(proved, "class_of must be the smallest class that holds the size, sizes aligned and bounded");
+    static_assert(proved,
+                  "class_of must be the smallest class that holds the size, sizes aligned and bounded");
     static_assert(worst_ratio_permille <= 1200, "Hoard's b = 1.2");
 };
 

@@ -3,7 +3,8 @@
 // Emptiness: how much free memory a heap may hold, and when the heap looks.
 //
 // Adds:    the emptiness invariant of Hoard with its constants, and the border at which a free looks around.
-// Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or holds no superblock that is at
+// Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or holds no superblock that is
+// at
 //          least f empty besides the one that each class allocates from. Between two looks u falls by at most
 //          one step of each superblock.
 // Threads: pure functions.
@@ -14,7 +15,8 @@
 
 namespace cairn {
 
-template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 4, unsigned Steps = 8>
+template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 4,
+          unsigned Steps = 8>
 struct Emptiness {
     static constexpr std::size_t slack = Slack; ///< K S, bytes
     static constexpr unsigned numerator = FractionNumerator;
@@ -28,7 +30,9 @@ struct Emptiness {
     }
 
     /// How many blocks are freed between two looks at a superblock.
-    static constexpr unsigned step_of(unsigned capacity) { return capacity / Steps > 0 ? capacity / Steps : 1; }
+    static constexpr unsigned step_of(unsigned capacity) {
+        return capacity / Steps > 0 ? capacity / Steps : 1;
+    }
 
     /// Fullness groups below this one are at least f empty.
     template <unsigned Groups>
@@ -36,7 +40,7 @@ struct Emptiness {
 
     /// Sets the border anew: the next look is one step of frees away. A superblock without live blocks never
     /// reaches its border, so that a lone malloc and free stay on the fast path.
-    static void rearm(OwnerLine* s) {
+    static void rearm(OwnerLine *s) {
         const auto live = static_cast<std::int32_t>(s->live());
         const auto step = static_cast<std::int32_t>(step_of(shared_of(s)->capacity));
         s->border = live == 0 ? -1 : live > step ? live - step : 0;

@@ -4,7 +4,8 @@
 //
 // Adds:    the fullest superblock of a class, the emptiest of all classes, both in constant time.
 // Needs:   the OwnerLine's links and `group`.
-// Keeps:   a superblock is in the group that its live blocks said when it was last looked at; within a group the
+// Keeps:   a superblock is in the group that its live blocks said when it was last looked at; within a group
+// the
 //          one that was freed into last comes first (move to front).
 // Threads: the owner of the heap, or who holds its lock.
 // Cost:    a few loads and stores; the emptiest superblock by one bitmap a group.
@@ -18,10 +19,10 @@ namespace cairn {
 /// A doubly-linked list of superblocks.
 class SuperblockList {
 public:
-    OwnerLine* front() const { return head_; }
+    OwnerLine *front() const { return head_; }
     bool empty() const { return head_ == nullptr; }
 
-    void push_front(OwnerLine* s) {
+    void push_front(OwnerLine *s) {
         s->previous = nullptr;
         s->next = head_;
         if (head_ != nullptr) {
@@ -30,7 +31,7 @@ public:
         head_ = s;
     }
 
-    void remove(OwnerLine* s) {
+    void remove(OwnerLine *s) {
         (s->previous != nullptr ? s->previous->next : head_) = s->next;
         if (s->next != nullptr) {
             s->next->previous = s->previous;
@@ -38,7 +39,7 @@ public:
     }
 
 private:
-    OwnerLine* head_ = nullptr;
+    OwnerLine *head_ = nullptr;
 };
 
 template <unsigned SizeClasses, unsigned Groups = 4>
@@ -53,15 +54,15 @@ public:
         return group < Groups ? group : Groups - 1;
     }
 
-    void insert(OwnerLine* s) {
+    void insert(OwnerLine *s) {
         s->group = static_cast<std::uint8_t>(group_of(s->live(), shared_of(s)->capacity));
         s->place = Place::partial;
         lists_[s->size_class][s->group].push_front(s);
         occupied_[s->group][s->size_class / 64] |= bit(s);
     }
 
-    void remove(OwnerLine* s) {
-        SuperblockList& list = lists_[s->size_class][s->group];
+    void remove(OwnerLine *s) {
+        SuperblockList &list = lists_[s->size_class][s->group];
         list.remove(s);
         if (list.empty()) {
             occupied_[s->group][s->size_class / 64] &= ~bit(s);
@@ -70,9 +71,9 @@ public:
     }
 
     /// The fullest one of a class, removed; nullptr when there is none.
-    OwnerLine* take_fullest(unsigned size_class) {
+    OwnerLine *take_fullest(unsigned size_class) {
         for (unsigned g = Groups; g-- > 0;) {
-            if (OwnerLine* s = lists_[size_class][g].front()) {
+            if (OwnerLine *s = lists_[size_class][g].front()) {
                 remove(s);
                 return s;
             }
@@ -81,7 +82,7 @@ public:
     }
 
     /// One of the emptiest group below `limit` that has any, of whatever class; not removed.
-    OwnerLine* emptiest(unsigned limit) const {
+    OwnerLine *emptiest(unsigned limit) const {
         for (unsigned g = 0; g < limit; ++g) {
             for (unsigned w = 0; w < words_; ++w) {
                 if (occupied_[g][w] != 0) {
@@ -94,7 +95,7 @@ public:
 
 private:
     static constexpr unsigned words_ = (SizeClasses + 63) / 64;
-    static std::uint64_t bit(const OwnerLine* s) { return std::uint64_t{1} << s->size_class % 64; }
+    static std::uint64_t bit(const OwnerLine *s) { return std::uint64_t{1} << s->size_class % 64; }
 
     SuperblockList lists_[SizeClasses][Groups];
     std::uint64_t occupied_[Groups][words_]{};

@@ -2,10 +2,12 @@
 //
 // Global heap: the superblocks that no thread heap holds, and the border between thread heaps and free runs.
 //
-// Adds:    acquire (the fullest superblock of a class), fresh (a new one), release (a thread heap's surplus), and the
+// Adds:    acquire (the fullest superblock of a class), fresh (a new one), release (a thread heap's surplus),
+// and the
 //          reclaiming of superblocks that empty out here through remote frees.
 // Needs:   RunHeap below; a registry of the heaps' in-trays.
-// Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody's else to touch but for
+// Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody's else to touch but
+// for
 //          pushes on its remote word; one without live blocks is a free run, usable for any class.
 // Threads: any; one lock, held for some tens of instructions.
 // Cost:    one lock for each superblock moved.
@@ -34,22 +36,22 @@ public:
         std::size_t fresh = 0;
     };
 
-    constexpr GlobalHeap(RunHeap& runs, unsigned medium_slots) : runs_(runs), medium_slots_(medium_slots) {}
-    GlobalHeap(const GlobalHeap&) = delete;
-    GlobalHeap& operator=(const GlobalHeap&) = delete;
+    constexpr GlobalHeap(RunHeap &runs, unsigned medium_slots) : runs_(runs), medium_slots_(medium_slots) {}
+    GlobalHeap(const GlobalHeap &) = delete;
+    GlobalHeap &operator=(const GlobalHeap &) = delete;
 
     /// Classes up to Classes::table_limit live in superblocks of one slot, the others in larger ones.
     unsigned slots_of_class(unsigned c) const {
         return Classes::size_of(c) <= Classes::table_limit ? 1 : medium_slots_;
     }
 
-    void enroll(unsigned heap, PendingSuperblocks* tray) {
+    void enroll(unsigned heap, PendingSuperblocks *tray) {
         trays_[heap].store(tray, std::memory_order_release);
     }
 
     /// The fullest superblock of the class that has room, now owned by `heap`; nullptr when there is none.
-    OwnerLine* acquire(unsigned size_class, unsigned heap, void* owner) {
-        OwnerLine* s = nullptr;
+    OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
+        OwnerLine *s = nullptr;
         {
             sync::Guard hold(lock_);
             s = groups_.take_fullest(size_class);
@@ -57,8 +59,8 @@ public:
                 return nullptr;
             }
             ++counters_.from_global;
-            // From here on remote frees are the new owner's. acq_rel: what the former owner did to the OwnerLine
-            // came before its release(); the frees so far are taken in by the caller's collect.
+            // From here on remote frees are the new owner's. acq_rel: what the former owner did to the
+            // OwnerLine came before its release(); the frees so far are taken in by the caller's collect.
             shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_acq_rel);
         }
         own(s, owner);
@@ -66,7 +68,7 @@ public:
     }
 
     /// A superblock without any carved block, owned by `heap`; nullptr when out of memory.
-    OwnerLine* fresh(unsigned size_class, unsigned heap, void* owner) {
+    OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
         const unsigned slots = slots_of_class(size_class);
         const RunHeap::Run run = runs_.allocate(slots, slots);
         if (run.first == nullptr) {
@@ -78,11 +80,11 @@ public:
     }
 
     /// Formats a run, or an empty superblock of the caller's, for a class.
-    void format(OwnerLine* s, unsigned size_class, bool clean, unsigned heap, void* owner) {
-        Segment* const segment = Segment::of(s);
+    void format(OwnerLine *s, unsigned size_class, bool clean, unsigned heap, void *owner) {
+        Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
-        const std::uint64_t random =
-            platform::mix(secret_.load(std::memory_order_relaxed) ^ draws_.fetch_add(1, std::memory_order_relaxed));
+        const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^
+                                                   draws_.fetch_add(1, std::memory_order_relaxed));
         superblock::format(s, size_class, Classes::size_of(size_class), random, clean);
         shared_of(s)->remote.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
         segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
@@ -90,12 +92,11 @@ public:
         own(s, owner);
     }
 
-    /// Takes a superblock over from `heap`. False, and nothing has changed, while a notice about it is on its way to
-    /// that heap.
-    bool release(OwnerLine* s, unsigned heap) {
-        SharedLine* const shared = shared_of(s);
-        void* const owner = shared->owner.load(std::memory_order_relaxed);
-        shared->owner.store(nullptr, std::memory_order_relaxed);
+    /// Takes a superblock over from `heap`. False, and nothing has changed, while a notice about it is on its
+    /// way to that heap.
+    bool release(OwnerLine *s, unsigned heap) {
+        SharedLine *const shared = shared_of(s);
+        void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
             for (;;) {
@@ -108,7 +109,8 @@ public:
                     break;
                 }
                 if (RemoteWord{expected}.queued()) {
-                    own(s, owner);
+                    shared->notify.store(step_of(s), std::memory_order_relaxed);
+                    shared->owner.store(owner, std::memory_order_relaxed);
                     return false;
                 }
             }
@@ -123,7 +125,7 @@ public:
     }
 
     /// For a superblock whose queued bit the caller has just set: tells whoever owns it.
-    void notice(OwnerLine* s, RemoteWord word) {
+    void notice(OwnerLine *s, RemoteWord word) {
         if (word.owner() != 0) {
             trays_[word.owner()].load(std::memory_order_acquire)->push(s);
         } else {
@@ -138,7 +140,13 @@ public:
         return c;
     }
 
-    RunHeap& runs() { return runs_; }
+    /// What SharedLine::owner holds: the heap; for a superblock of several slots an odd address, so that the
+    /// fast path, which knows one slot, does not take it for its own.
+    static void *mark_owner(const OwnerLine *s, void *heap) {
+        return s->slots == 1 ? heap : static_cast<char *>(heap) + 1;
+    }
+
+    RunHeap &runs() { return runs_; }
     void seed(std::uint64_t secret) { secret_.store(secret, std::memory_order_relaxed); }
 
     /// In the child of a fork of a threaded process: forgets the lists; adopt() fills them again.
@@ -148,10 +156,11 @@ public:
         full_ = {};
     }
 
-    /// Takes a superblock that belongs to nobody who is still there. Its free blocks are counted anew: the former
-    /// owner may have stopped anywhere in a malloc or free. Where its list is not sound, what is on it is given up.
-    void adopt(OwnerLine* s) {
-        SharedLine* const shared = shared_of(s);
+    /// Takes a superblock that belongs to nobody who is still there. Its free blocks are counted anew: the
+    /// former owner may have stopped anywhere in a malloc or free. Where its list is not sound, what is on it
+    /// is given up.
+    void adopt(OwnerLine *s) {
+        SharedLine *const shared = shared_of(s);
         const std::uintptr_t memory = memory_of(s);
         unsigned free_blocks = 0;
         const bool sound = count_list(s, s->free, free_blocks);
@@ -181,27 +190,27 @@ public:
     }
 
 private:
-    static std::uint16_t step_of(const OwnerLine* s) {
+    static std::uint16_t step_of(const OwnerLine *s) {
         return static_cast<std::uint16_t>(Discipline::step_of(shared_of(s)->capacity));
     }
 
     /// After how many remote frees to look at a superblock here: a step, or when it is empty.
-    static std::uint16_t notice_at(const OwnerLine* s) {
+    static std::uint16_t notice_at(const OwnerLine *s) {
         const std::uint16_t step = step_of(s);
         return s->live() < step ? static_cast<std::uint16_t>(s->live()) : step;
     }
 
-    static void own(OwnerLine* s, void* owner) {
-        SharedLine* const shared = shared_of(s);
+    static void own(OwnerLine *s, void *owner) {
+        SharedLine *const shared = shared_of(s);
         shared->notify.store(step_of(s), std::memory_order_relaxed);
-        shared->owner.store(owner, std::memory_order_relaxed);
+        shared->owner.store(mark_owner(s, owner), std::memory_order_relaxed);
     }
 
-    static bool has_room(const OwnerLine* s) {
+    static bool has_room(const OwnerLine *s) {
         return !superblock::is_end(s->free) || s->carved < shared_of(s)->capacity;
     }
 
-    void insert(OwnerLine* s) {
+    void insert(OwnerLine *s) {
         if (has_room(s)) {
             groups_.insert(s);
         } else {
@@ -210,7 +219,7 @@ private:
         }
     }
 
-    void remove(OwnerLine* s) {
+    void remove(OwnerLine *s) {
         if (s->place == Place::full) {
             full_.remove(s);
         } else {
@@ -219,8 +228,8 @@ private:
     }
 
     /// Takes in the remote frees of a superblock that was ours when they were made.
-    void look_at(OwnerLine* s) {
-        SharedLine* const shared = shared_of(s);
+    void look_at(OwnerLine *s) {
+        SharedLine *const shared = shared_of(s);
         {
             sync::Guard hold(lock_);
             RemoteWord word{shared->remote.load(std::memory_order_relaxed)};
@@ -229,8 +238,10 @@ private:
                 return;
             }
             for (;;) {
-                superblock::take_in(s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
-                // seq_cst, both: a thread that pushes either sees the new threshold, or its push is seen below.
+                superblock::take_in(
+                    s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
+                // seq_cst, both: a thread that pushes either sees the new threshold, or its push is seen
+                // below.
                 shared->notify.store(notice_at(s), std::memory_order_seq_cst);
                 std::uint64_t now = shared->remote.load(std::memory_order_seq_cst);
                 const RemoteWord seen{now};
@@ -249,7 +260,7 @@ private:
         runs_.release(s);
     }
 
-    static bool count_list(const OwnerLine* s, std::uintptr_t head, unsigned& count) {
+    static bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count) {
         const std::uintptr_t memory = memory_of(s);
         const std::size_t span = span_of(s);
         for (count = 0; !superblock::is_end(head); ++count) {
@@ -262,7 +273,7 @@ private:
         return superblock::same_superblock(head, memory, span) && count <= s->carved;
     }
 
-    RunHeap& runs_;
+    RunHeap &runs_;
     const unsigned medium_slots_;
     sync::Lock lock_{sync::Rank::global_heap};
     FullnessGroups<Classes::count> groups_;
@@ -271,7 +282,7 @@ private:
     std::atomic<std::size_t> fresh_{0};
     std::atomic<std::uint64_t> secret_{0};
     std::atomic<std::uint64_t> draws_{0};
-    std::atomic<PendingSuperblocks*> trays_[max_heaps]{};
+    std::atomic<PendingSuperblocks *> trays_[max_heaps]{};
 };
 
 } // namespace cairn

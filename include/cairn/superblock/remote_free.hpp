@@ -14,15 +14,15 @@
 namespace cairn::superblock {
 
 template <class Global>
-void free_remote(Global& global, SharedLine* shared, std::uintptr_t memory, std::uintptr_t block) {
+void free_remote(Global &global, SharedLine *shared, std::uintptr_t memory, std::uintptr_t block) {
     RemoteWord now{shared->remote.load(std::memory_order_relaxed)};
     RemoteWord next;
     do {
         const std::uintptr_t link = now.empty() ? end_mark(memory) : memory + now.head_offset();
         word_of(block) = link ^ shared->cookie;
         next = now.pushed(block - memory);
-        // release: pairs with the acquire of whoever takes the list. seq_cst: with the load of `notify` below, against
-        // the store of `notify` and the load of this word in GlobalHeap::look_at.
+        // release: pairs with the acquire of whoever takes the list. seq_cst: with the load of `notify`
+        // below, against the store of `notify` and the load of this word in GlobalHeap::look_at.
     } while (!shared->remote.compare_exchange_weak(now.bits, next.bits, std::memory_order_seq_cst,
                                                    std::memory_order_relaxed));
     now = next;

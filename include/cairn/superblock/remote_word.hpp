@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// Remote word: the blocks of a superblock that other threads have freed, their number, and whose superblock it is,
-// in one word, so that one atomic operation publishes the block, counts it, and agrees with the owner on who that is.
+// Remote word: the blocks of a superblock that other threads have freed, their number, and whose superblock
+// it is, in one word, so that one atomic operation publishes the block, counts it, and agrees with the owner
+// on who that is.
 //
 //   bits 0-19   offset of the first block / 8, plus 1; 0: no block
 //   bits 20-35  number of blocks
 //   bit  36     queued: someone is on the way to tell the owner
 //   bits 40-55  heap number of the owner; 0: the global heap
 //
-// Keeps:   while `queued` is set, exactly one agent is responsible for the superblock's notice (a freeing thread
+// Keeps:   while `queued` is set, exactly one agent is responsible for the superblock's notice (a freeing
+// thread
 //          between its exchange and its push, or one queue that holds the superblock), and the owner does not
 //          change except by whoever empties that queue, or from 0.
-// Threads: any. The list is pushed by many and taken whole, so there is no ABA: a push that finds the same first
+// Threads: any. The list is pushed by many and taken whole, so there is no ABA: a push that finds the same
+// first
 //          block and count finds a list that it may extend.
-// Source:  remote free lists are NBmalloc's (section 4.2: the IBM free-list); taking the list whole instead of
+// Source:  remote free lists are NBmalloc's (section 4.2: the IBM free-list); taking the list whole instead
+// of
 //          popping makes its version tags unnecessary.
 #pragma once
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Superblock: a run of slots cut into blocks of one size class. Blocks are carved lazily, a page at a time; free ones
-// are linked through their first word, LIFO; the links are encoded with the superblock's secret.
+// Superblock: a run of slots cut into blocks of one size class. Blocks are carved lazily, a page at a time;
+// free ones are linked through their first word, LIFO; the links are encoded with the superblock's secret.
 //
 // Adds:    format, pop, push, carve, the taking in of remote frees, and the checks of a freed pointer.
 // Needs:   a run whose length is a power of two of slots, aligned to it; its two descriptor lines.
-// Keeps:   a link decodes to an address inside the same superblock (or to its odd end mark) if and only if the block
-//          is free, up to 1 in 2^47: the cookie's top bit is set, so no user pointer and no small number decodes so.
-//          That is the mark by which a double free is known, at no further memory access. A link overwritten after
-//          the free does not decode, and is found when the block is popped.
+// Keeps:   a link decodes to an address inside the same superblock (or to its odd end mark) if and only if
+// the block
+//          is free, up to 1 in 2^47: the cookie's top bit is set, so no user pointer and no small number
+//          decodes so. That is the mark by which a double free is known, at no further memory access. A link
+//          overwritten after the free does not decode, and is found when the block is popped.
 // Threads: the owner; `check_block` and the SharedLine any.
 // Cost:    pop 10 instructions, push 12, with their checks.
-// Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5); divisibility by a
+// Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5); divisibility by
+// a
 //          multiplication: Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019.
 #pragma once
 
@@ -21,11 +23,18 @@
 
 namespace cairn::superblock {
 
-/// The value of OwnerLine::free when no block is free, and of the last link: an odd address in the superblock.
-inline std::uintptr_t end_mark(std::uintptr_t memory) { return memory | 1; }
-inline bool is_end(std::uintptr_t link) { return (link & 1) != 0; }
+/// The value of OwnerLine::free when no block is free, and of the last link: an odd address in the
+/// superblock.
+inline std::uintptr_t end_mark(std::uintptr_t memory) {
+    return memory | 1;
+}
+inline bool is_end(std::uintptr_t link) {
+    return (link & 1) != 0;
+}
 
-inline std::uint64_t& word_of(std::uintptr_t block) { return *reinterpret_cast<std::uint64_t*>(block); }
+inline std::uint64_t &word_of(std::uintptr_t block) {
+    return *reinterpret_cast<std::uint64_t *>(block);
+}
 
 /// Whether `link` lies in the superblock of `block`, given its length.
 inline bool same_superblock(std::uintptr_t link, std::uintptr_t block, std::size_t span) {
@@ -38,12 +47,12 @@ inline bool looks_free(std::uintptr_t block, std::uint64_t cookie, std::size_t s
 }
 
 [[noreturn]] CAIRN_COLD inline void report_overwritten(std::uintptr_t block, std::size_t block_size) {
-    platform::fatal({"heap corruption: free block ", reinterpret_cast<const void*>(block), " of size class ",
+    platform::fatal({"heap corruption: free block ", reinterpret_cast<const void *>(block), " of size class ",
                      std::uint64_t{block_size}, " was written to after it was freed"});
 }
 
 /// The first block of a non-empty list. Clears the mark, so that the program may free the block again.
-CAIRN_INLINE void* pop(OwnerLine* s, std::size_t span) {
+CAIRN_INLINE void *pop(OwnerLine *s, std::size_t span) {
     const std::uintptr_t block = s->free;
     const std::uintptr_t next = word_of(block) ^ s->cookie;
     if (CAIRN_UNLIKELY(!same_superblock(next, block, span))) {
@@ -52,25 +61,26 @@ CAIRN_INLINE void* pop(OwnerLine* s, std::size_t span) {
     word_of(block) = 0;
     s->free = next;
     ++s->above;
-    return reinterpret_cast<void*>(block);
+    return reinterpret_cast<void *>(block);
 }
 
 /// Puts a checked block back. True when the live blocks came down to the border.
-CAIRN_INLINE bool push(OwnerLine* s, std::uintptr_t block) {
+CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     word_of(block) = s->free ^ s->cookie;
     s->free = block;
     return --s->above == 0;
 }
 
 /// Whether `offset` is the start of a block that was handed out at some time.
-CAIRN_INLINE bool is_block_start(const SharedLine* shared, std::uint64_t offset) {
+CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset) {
     return offset * shared->reciprocal < shared->reciprocal &&
            offset < shared->carved_bytes.load(std::memory_order_relaxed);
 }
 
 /// Makes an empty superblock of the run at `s`, all its blocks still to be carved.
-inline void format(OwnerLine* s, unsigned size_class, std::size_t block_size, std::uint64_t random, bool clean) {
-    SharedLine* const shared = shared_of(s);
+inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
+                   bool clean) {
+    SharedLine *const shared = shared_of(s);
     const std::uintptr_t memory = memory_of(s);
     s->cookie = random | std::uint64_t{1} << 63;
     s->free = end_mark(memory);
@@ -91,8 +101,8 @@ inline void format(OwnerLine* s, unsigned size_class, std::size_t block_size, st
 }
 
 /// Cuts the next blocks, as many as fit the page that the first one ends in. False when there are none left.
-inline bool carve(OwnerLine* s) {
-    SharedLine* const shared = shared_of(s);
+inline bool carve(OwnerLine *s) {
+    SharedLine *const shared = shared_of(s);
     if (s->carved == shared->capacity) {
         return false;
     }
@@ -115,9 +125,9 @@ inline bool carve(OwnerLine* s) {
     return true;
 }
 
-/// Takes in the blocks of `list` (a word that was exchanged out of `remote`). Walks them, which also proves that the
-/// list is sound: racing double frees make it too short or a ring.
-inline void take_in(OwnerLine* s, RemoteWord list) {
+/// Takes in the blocks of `list` (a word that was exchanged out of `remote`). Walks them, which also proves
+/// that the list is sound: racing double frees make it too short or a ring.
+inline void take_in(OwnerLine *s, RemoteWord list) {
     if (list.empty()) {
         return;
     }
@@ -127,10 +137,11 @@ inline void take_in(OwnerLine* s, RemoteWord list) {
     for (unsigned left = list.count();; --left) {
         const std::uintptr_t next = word_of(last) ^ s->cookie;
         if (CAIRN_UNLIKELY(!same_superblock(next, last, span) || is_end(next) != (left == 1))) {
-            platform::fatal({"double free or heap corruption: the blocks that other threads freed in the superblock at ",
-                             reinterpret_cast<const void*>(memory_of(s)), " (size class ",
-                             std::uint64_t{shared_of(s)->block_size}, ") do not form a list; one is ",
-                             reinterpret_cast<const void*>(last)});
+            platform::fatal(
+                {"double free or heap corruption: the blocks that other threads freed in the superblock at ",
+                 reinterpret_cast<const void *>(memory_of(s)), " (size class ",
+                 std::uint64_t{shared_of(s)->block_size}, ") do not form a list; one is ",
+                 reinterpret_cast<const void *>(last)});
         }
         if (left == 1) {
             break;
@@ -144,7 +155,7 @@ inline void take_in(OwnerLine* s, RemoteWord list) {
 
 /// The words that take a list leave behind: the owner, and `queued` where it stays in its queue.
 /// acquire: pairs with the release of `push_remote`, so the links and the blocks' last use are visible.
-inline void collect(OwnerLine* s) {
+inline void collect(OwnerLine *s) {
     constexpr std::uint64_t keep = RemoteWord::owner_mask | RemoteWord::queued_bit;
     take_in(s, {shared_of(s)->remote.fetch_and(keep, std::memory_order_acquire)});
 }

@@ -27,8 +27,8 @@ enum class Rank : std::uint8_t { thread_heap, global_heap, huge, runs, metadata,
 class Lock {
 public:
     explicit constexpr Lock(Rank rank) : rank_(rank) {}
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
+    Lock(const Lock &) = delete;
+    Lock &operator=(const Lock &) = delete;
 
     void lock() {
         check_rank();
@@ -92,7 +92,7 @@ private:
     }
 
     /// One bit a rank that this thread holds; debug builds only.
-    static std::uint32_t& held_ranks() {
+    static std::uint32_t &held_ranks() {
         static thread_local constinit std::uint32_t held = 0;
         return held;
     }
@@ -110,13 +110,13 @@ private:
 template <class L>
 class [[nodiscard]] Guard {
 public:
-    explicit Guard(L& lock) : lock_(lock) { lock_.lock(); }
+    explicit Guard(L &lock) : lock_(lock) { lock_.lock(); }
     ~Guard() { lock_.unlock(); }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
+    Guard(const Guard &) = delete;
+    Guard &operator=(const Guard &) = delete;
 
 private:
-    L& lock_;
+    L &lock_;
 };
 
 } // namespace cairn::sync

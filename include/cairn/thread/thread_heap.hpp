@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Thread heap: the superblocks of one thread. malloc and the owner's free run without a lock and without an atomic
-// read-modify-write; the emptiness discipline moves superblocks to the global heap.
+// Thread heap: the superblocks of one thread. malloc and the owner's free run without a lock and without an
+// atomic read-modify-write; the emptiness discipline moves superblocks to the global heap.
 //
 // Adds:    a bin for each size class with its current superblock; u and a; the slow paths.
 // Needs:   GlobalHeap below.
-// Keeps:   the emptiness invariant after each look (Emptiness); every superblock of the heap is in exactly one place.
-// Threads: its own thread, or who holds `guard()` where several share a heap. Remote frees go round it (RemoteWord).
-// Errors:  nullptr when the global heap has nothing.
-// Cost:    malloc some 16 instructions, free_local some 8, on three cache lines (the bin, the superblock, the block).
-// Source:  Hoard, sections 3 and 4, with the accounting done at borders instead of at each call.
+// Keeps:   the emptiness invariant after each look (Emptiness); every superblock of the heap is in exactly
+// one place. Threads: its own thread, or who holds `guard()` where several share a heap. Remote frees go
+// round it (RemoteWord). Errors:  nullptr when the global heap has nothing. Cost:    malloc some 16
+// instructions, free_local some 8, on three cache lines (the bin, the superblock, the block). Source:  Hoard,
+// sections 3 and 4, with the accounting done at borders instead of at each call.
 #pragma once
 
 #include <cairn/superblock/global_heap.hpp>
@@ -24,24 +24,24 @@ public:
 
     /// A heap that has nothing and gets nothing: what a thread has before its first slow path.
     constexpr ThreadHeap() { forget_all(); }
-    ThreadHeap(const ThreadHeap&) = delete;
-    ThreadHeap& operator=(const ThreadHeap&) = delete;
+    ThreadHeap(const ThreadHeap &) = delete;
+    ThreadHeap &operator=(const ThreadHeap &) = delete;
 
-    void open(Global& global, unsigned number) {
+    void open(Global &global, unsigned number) {
         global_ = &global;
         number_ = number;
         global.enroll(number, &tray_);
     }
 
     /// The fast path: a block of a class up to Classes::table_limit, nullptr when the bin is dry.
-    CAIRN_INLINE void* try_malloc_small(std::size_t size) {
-        OwnerLine* const s = current_[Classes::small_class_of(size)];
+    CAIRN_INLINE void *try_malloc_small(std::size_t size) {
+        OwnerLine *const s = current_[Classes::small_class_of(size)];
         return CAIRN_LIKELY(!superblock::is_end(s->free)) ? superblock::pop(s, slot_size) : nullptr;
     }
 
     /// A block of any class; nullptr when out of memory.
-    void* malloc_class(unsigned c) {
-        OwnerLine* s = current_[c];
+    void *malloc_class(unsigned c) {
+        OwnerLine *s = current_[c];
         if (superblock::is_end(s->free)) {
             s = refill(c);
             if (s == nullptr) {
@@ -52,10 +52,10 @@ public:
     }
 
     /// A checked block of a superblock that this heap owns. True: call look_at(s), a border was reached.
-    CAIRN_INLINE bool free_local(OwnerLine* s, std::uintptr_t block) { return superblock::push(s, block); }
+    CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
-    CAIRN_COLD void look_at(OwnerLine* s) {
+    CAIRN_COLD void look_at(OwnerLine *s) {
         place_anew(s);
         settle();
     }
@@ -66,18 +66,18 @@ public:
             empty_tray();
         }
         while (Discipline::too_empty(used_, held_)) {
-            OwnerLine* const s = surplus();
+            OwnerLine *const s = surplus();
             if (s == nullptr || !give(s)) {
                 break;
             }
         }
     }
 
-    /// Hands every superblock to the global heap. One about which a notice is still on its way stays; the next
-    /// thread that gets this heap finds it.
+    /// Hands every superblock to the global heap. One about which a notice is still on its way stays; the
+    /// next thread that gets this heap finds it.
     void hand_over() {
         empty_tray();
-        for (OwnerLine*& s : current_) {
+        for (OwnerLine *&s : current_) {
             if (s != &nothing) {
                 superblock::collect(s);
                 account(s);
@@ -86,26 +86,27 @@ public:
             }
         }
         SuperblockList all; // first all, then each once: give() may put one back
-        while (OwnerLine* s = any()) {
+        while (OwnerLine *s = any()) {
             unlink(s);
             all.push_front(s);
         }
-        while (OwnerLine* s = all.front()) {
+        while (OwnerLine *s = all.front()) {
             all.remove(s);
             give(s);
         }
     }
 
-    /// Frees every superblock with all its blocks. Only when no other thread uses any block of this heap any more.
+    /// Frees every superblock with all its blocks. Only when no other thread uses any block of this heap any
+    /// more.
     void free_all() {
         empty_tray();
-        for (OwnerLine*& s : current_) {
+        for (OwnerLine *&s : current_) {
             if (s != &nothing) {
                 retire(s);
                 s = &nothing;
             }
         }
-        while (OwnerLine* s = any()) {
+        while (OwnerLine *s = any()) {
             unlink(s);
             shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
             shared_of(s)->remote.store(0, std::memory_order_relaxed);
@@ -115,10 +116,10 @@ public:
         held_ = 0;
     }
 
-    sync::Lock& guard() { return guard_; }
-    Global& global() { return *global_; }
+    sync::Lock &guard() { return guard_; }
+    Global &global() { return *global_; }
     unsigned number() const { return number_; }
-    PendingSuperblocks& tray() { return tray_; }
+    PendingSuperblocks &tray() { return tray_; }
 
     std::size_t used() const { return used_; } ///< u: live bytes as last accounted
     std::size_t held() const { return held_; } ///< a: touched bytes of the superblocks held
@@ -135,45 +136,47 @@ public:
         guard_.reset_after_fork();
     }
 
-    ThreadHeap* next_idle = nullptr; ///< for the registry of heaps
+    ThreadHeap *next = nullptr;      ///< for the registry: all heaps
+    ThreadHeap *next_idle = nullptr; ///< and those that no thread has
 
 private:
     /// The current superblock of a bin that has none: an empty list, for ever.
-    static inline constinit OwnerLine nothing{1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false};
+    static inline constinit OwnerLine nothing{
+        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false};
 
     constexpr void forget_all() {
-        for (OwnerLine*& s : current_) {
+        for (OwnerLine *&s : current_) {
             s = &nothing;
         }
     }
 
     /// Any superblock that is not current.
-    OwnerLine* any() const {
-        if (OwnerLine* s = empty_.front()) {
+    OwnerLine *any() const {
+        if (OwnerLine *s = empty_.front()) {
             return s;
         }
-        OwnerLine* const s = groups_.emptiest(decltype(groups_)::groups);
+        OwnerLine *const s = groups_.emptiest(decltype(groups_)::groups);
         return s != nullptr ? s : full_.front();
     }
 
-    static std::size_t block_bytes(const OwnerLine* s, std::uint32_t blocks) {
+    static std::size_t block_bytes(const OwnerLine *s, std::uint32_t blocks) {
         return std::size_t{blocks} * Classes::size_of(s->size_class);
     }
 
     /// Brings u up to date for one superblock and sets its next border.
-    void account(OwnerLine* s) {
+    void account(OwnerLine *s) {
         used_ += block_bytes(s, s->live()) - block_bytes(s, s->accounted);
         s->accounted = s->live();
         Discipline::rearm(s);
     }
 
-    void join(OwnerLine* s) {
+    void join(OwnerLine *s) {
         used_ += block_bytes(s, s->accounted = s->live());
         held_ += s->extent;
     }
 
     /// Out of whatever list it is in.
-    void unlink(OwnerLine* s) {
+    void unlink(OwnerLine *s) {
         switch (s->place) {
         case Place::partial:
             groups_.remove(s);
@@ -192,7 +195,7 @@ private:
     }
 
     /// Into the list that fits a superblock that is not current.
-    void retire(OwnerLine* s) {
+    void retire(OwnerLine *s) {
         if (s->live() == 0) {
             s->place = Place::empty;
             empty_.push_front(s);
@@ -204,7 +207,7 @@ private:
         }
     }
 
-    void place_anew(OwnerLine* s) {
+    void place_anew(OwnerLine *s) {
         account(s);
         if (s->place != Place::current) {
             unlink(s);
@@ -213,24 +216,26 @@ private:
     }
 
     CAIRN_NOINLINE void empty_tray() {
-        for (OwnerLine *s = tray_.take(), *next = nullptr; s != nullptr; s = next) {
-            SharedLine* const shared = shared_of(s);
-            next = shared->pending_next.load(std::memory_order_relaxed);
+        for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
+            SharedLine *const shared = shared_of(s);
+            behind = shared->pending_next.load(std::memory_order_relaxed);
             // Clears `queued`: the next step of remote frees sends a new notice.
-            superblock::take_in(s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
+            superblock::take_in(
+                s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
             place_anew(s);
         }
     }
 
     /// A superblock that the heap can do without: an empty one, else of the emptiest group that is f empty.
-    OwnerLine* surplus() {
-        OwnerLine* const s = empty_.front();
-        return s != nullptr ? s
-                            : groups_.emptiest(Discipline::template movable_groups<decltype(groups_)::groups>);
+    OwnerLine *surplus() {
+        OwnerLine *const s = empty_.front();
+        return s != nullptr
+                   ? s
+                   : groups_.emptiest(Discipline::template movable_groups<decltype(groups_)::groups>);
     }
 
     /// To the global heap. False when it has to stay for now.
-    bool give(OwnerLine* s) {
+    bool give(OwnerLine *s) {
         unlink(s);
         const std::size_t used = block_bytes(s, s->accounted);
         const std::size_t extent = s->extent;
@@ -244,9 +249,9 @@ private:
     }
 
     /// Makes the bin of class c able to pop. nullptr when out of memory.
-    CAIRN_COLD OwnerLine* refill(unsigned c) {
+    CAIRN_COLD OwnerLine *refill(unsigned c) {
         settle();
-        OwnerLine* s = current_[c];
+        OwnerLine *s = current_[c];
         while (s == &nothing || !replenish(s)) {
             if (s != &nothing) {
                 retire(s);
@@ -263,7 +268,7 @@ private:
     }
 
     /// Blocks that others have freed, else new ones cut from the superblock.
-    bool replenish(OwnerLine* s) {
+    bool replenish(OwnerLine *s) {
         if (!RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.empty()) {
             superblock::collect(s);
         }
@@ -276,12 +281,13 @@ private:
         return !superblock::is_end(s->free);
     }
 
-    /// The next superblock for class c: the fullest of ours, an empty one of ours, one of the global heap, a new one.
-    OwnerLine* find(unsigned c) {
-        if (OwnerLine* s = groups_.take_fullest(c)) {
+    /// The next superblock for class c: the fullest of ours, an empty one of ours, one of the global heap, a
+    /// new one.
+    OwnerLine *find(unsigned c) {
+        if (OwnerLine *s = groups_.take_fullest(c)) {
             return s;
         }
-        OwnerLine* s = empty_.front();
+        OwnerLine *s = empty_.front();
         if (s != nullptr && s->slots == global_->slots_of_class(c) && recycle(s, c)) {
             return s;
         }
@@ -299,7 +305,7 @@ private:
     }
 
     /// Formats an empty superblock for another class. False while a notice about it is on its way.
-    bool recycle(OwnerLine* s, unsigned c) {
+    bool recycle(OwnerLine *s, unsigned c) {
         if (RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
             return false;
         }
@@ -310,8 +316,8 @@ private:
         return true;
     }
 
-    OwnerLine* current_[Classes::count];
-    Global* global_ = nullptr;
+    OwnerLine *current_[Classes::count];
+    Global *global_ = nullptr;
     unsigned number_ = 0;
     std::size_t used_ = 0;
     std::size_t held_ = 0;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Cairn, the flagship: Hoard's discipline with today's costs. Read from the source of memory upward:
+//
+//   AddressSpace   32 MiB windows of address space from the kernel
+//   RunHeap        runs of 64 KiB slots: best fit, coalesced, purged when idle
+//   LargeHeap      a run for each block of 64 KiB to 16 MiB
+//   HugeHeap       a mapping for each longer one
+//   GlobalHeap     superblocks that no thread holds, in fullness groups
+//   ThreadHeap     one for each thread, kept at most 1/4 empty (or 128 KiB)
+//   OwnerRouted    sizes and pointers to the level that serves them
+#pragma once
+
+#include <cairn/sizeclass/geometric.hpp>
+#include <cairn/thread/owner_routed.hpp>
+
+namespace cairn {
+
+struct FlagshipParameters {
+    /// 8 steps a doubling keep internal fragmentation at 1.125, below Hoard's b = 1.2.
+    static constexpr std::size_t largest_small = 8_KiB;   // superblocks of one slot
+    static constexpr std::size_t largest_medium = 64_KiB; // superblocks of medium_slots slots
+    static constexpr unsigned medium_slots = 8;
+    static constexpr std::size_t slack = 128_KiB; // Hoard's K S
+};
+
+template <class Life>
+using Flagship =
+    OwnerRouted<GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>,
+                Emptiness<FlagshipParameters::slack, 1, 4>, FlagshipParameters::medium_slots, Life>;
+
+} // namespace cairn

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// Large heap: blocks of 64 KiB to a segment, each a run of slots.
+//
+// Adds:    malloc, free, and growing or shrinking in place.
+// Needs:   RunHeap below.
+// Keeps:   the block's size stands in its descriptor; the first slot's kind is `large` exactly while it is
+// live. Threads: any; who frees a block twice at one time from two threads is caught by the exchange of the
+// slot's kind. Errors:  nullptr. Cost:    the run heap's lock; no clearing of memory that is clean already.
+// Source:  Wen and Deng, section 2.3 (raw blocks).
+#pragma once
+
+#include <cairn/run/run_heap.hpp>
+
+namespace cairn {
+
+class LargeHeap {
+public:
+    /// With alignment beyond a slot, the run may need that much more to find its place.
+    static constexpr std::size_t largest = window_size / 2;
+
+    explicit constexpr LargeHeap(RunHeap &runs) : runs_(runs) {}
+    LargeHeap(const LargeHeap &) = delete;
+    LargeHeap &operator=(const LargeHeap &) = delete;
+
+    /// size <= largest, alignment <= largest.
+    void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
+        const auto align_slots = static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
+        const RunHeap::Run run = runs_.allocate(slots_for(size), align_slots);
+        if (run.first == nullptr) {
+            return nullptr;
+        }
+        clean = run.clean;
+        Segment *const segment = Segment::of(run.first);
+        const unsigned slot = segment->slot_of(run.first);
+        set_size(run.first, size);
+        segment->set_kinds(slot + 1, run.first->slots - 1u, SlotKind::large_rest);
+        segment->set_kinds(slot, 1, SlotKind::large);
+        live_.fetch_add(span_of(run.first), std::memory_order_relaxed);
+        live_blocks_.fetch_add(1, std::memory_order_relaxed);
+        return reinterpret_cast<void *>(memory_of(run.first));
+    }
+
+    static std::size_t size_of(const OwnerLine *first) { return shared_of(first)->block_size; }
+
+    /// False if the block is not live any more.
+    bool free(OwnerLine *first) {
+        Segment *const segment = Segment::of(first);
+        SlotKind expected = SlotKind::large;
+        if (!segment->kinds[segment->slot_of(first)].compare_exchange_strong(expected, SlotKind::taken,
+                                                                             std::memory_order_relaxed)) {
+            return false;
+        }
+        live_.fetch_sub(span_of(first), std::memory_order_relaxed);
+        live_blocks_.fetch_sub(1, std::memory_order_relaxed);
+        runs_.release(first);
+        return true;
+    }
+
+    /// True if the block now has room for `size` where it is.
+    bool resize_in_place(OwnerLine *first, std::size_t size) {
+        if (size > largest) {
+            return false;
+        }
+        const unsigned slots = slots_for(size);
+        const unsigned before = first->slots;
+        bool clean = false;
+        if (slots > before && !runs_.extend(first, slots, SlotKind::large_rest, clean)) {
+            return false;
+        }
+        if (slots < before) {
+            runs_.shorten(first, slots);
+        }
+        live_.fetch_add((std::size_t{slots} - before) * slot_size, std::memory_order_relaxed);
+        set_size(first, size);
+        return true;
+    }
+
+    template <class S>
+    void statistics(S &out) const {
+        out.large_live = live_.load(std::memory_order_relaxed);
+        out.large_live_blocks = live_blocks_.load(std::memory_order_relaxed);
+    }
+
+private:
+    static unsigned slots_for(std::size_t size) { return static_cast<unsigned>(ceil_div(size, slot_size)); }
+
+    static void set_size(OwnerLine *first, std::size_t size) {
+        shared_of(first)->block_size = static_cast<std::uint32_t>(align_up(size, platform::smallest_page));
+    }
+
+    RunHeap &runs_;
+    std::atomic<std::size_t> live_{0};
+    std::atomic<std::size_t> live_blocks_{0};
+};
+
+} // namespace cairn

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// Heap registry: the thread heaps of an allocator. A heap is given to a thread when it first needs one, and
+// when the thread ends, to the next.
+//
+// Adds:    open, close, and a walk over all.
+// Needs:   memory for the heaps themselves, straight from the kernel.
+// Keeps:   a heap is never unmapped: a late notice to it, or a walk, touches nothing that is gone.
+// Threads: any; one lock.
+// Errors:  nullptr when out of memory or of numbers (65,535 heaps at one time).
+// Cost:    a lock per thread started and ended.
+#pragma once
+
+#include <cairn/thread/thread_heap.hpp>
+
+#include <new>
+
+namespace cairn {
+
+template <class Global>
+class HeapRegistry {
+public:
+    using Heap = ThreadHeap<Global>;
+
+    constexpr HeapRegistry() = default;
+    HeapRegistry(const HeapRegistry &) = delete;
+    HeapRegistry &operator=(const HeapRegistry &) = delete;
+
+    Heap *open(Global &global) {
+        sync::Guard hold(lock_);
+        Heap *heap = idle_;
+        if (heap != nullptr) {
+            idle_ = heap->next_idle;
+        } else {
+            heap = make(global);
+            if (heap == nullptr) {
+                return nullptr;
+            }
+        }
+        ++in_use_;
+        peak_ = in_use_ > peak_ ? in_use_ : peak_;
+        return heap;
+    }
+
+    /// The heap has handed over what it could.
+    void close(Heap *heap) {
+        sync::Guard hold(lock_);
+        heap->next_idle = idle_;
+        idle_ = heap;
+        --in_use_;
+    }
+
+    std::size_t in_use() const { return in_use_; }
+    std::size_t peak() const { return peak_; }
+    std::size_t memory() const { return made_ * sizeof(Heap); }
+
+    /// In the child of a fork of a threaded process: all heaps but `survivor` are idle and empty.
+    void repair_after_fork(Heap *survivor) {
+        lock_.reset_after_fork();
+        idle_ = nullptr;
+        in_use_ = 0;
+        for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
+            if (heap == survivor) {
+                ++in_use_;
+                continue;
+            }
+            heap->reset_after_fork();
+            heap->next_idle = idle_;
+            idle_ = heap;
+        }
+    }
+
+private:
+    Heap *make(Global &global) {
+        if (made_ + 1 >= Global::max_heaps) { // 0 is the global heap's number
+            return nullptr;
+        }
+        if (chunk_left_ == 0) {
+            chunk_ = static_cast<std::byte *>(platform::vm::map(chunk_bytes_));
+            if (chunk_ == nullptr) {
+                return nullptr;
+            }
+            chunk_left_ = chunk_bytes_ / sizeof(Heap);
+        }
+        auto *const heap = new (chunk_) Heap;
+        chunk_ += sizeof(Heap);
+        --chunk_left_;
+        heap->open(global, static_cast<unsigned>(++made_));
+        heap->next = all_;
+        all_ = heap;
+        return heap;
+    }
+
+    static constexpr std::size_t chunk_bytes_ = align_up(16 * sizeof(Heap), 64_KiB);
+
+    sync::Lock lock_{sync::Rank::metadata};
+    Heap *idle_ = nullptr;
+    Heap *all_ = nullptr;
+    std::byte *chunk_ = nullptr;
+    std::size_t chunk_left_ = 0;
+    std::size_t made_ = 0;
+    std::size_t in_use_ = 0;
+    std::size_t peak_ = 0;
+};
+
+} // namespace cairn

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//
+// The C interface: malloc and its family, as C23, POSIX and glibc have them.
+//
+// Errors: nullptr and errno = ENOMEM when out of memory, EINVAL for a bad alignment; free keeps errno.
+#include "process_heap.hpp"
+
+#include <cerrno>
+
+using cairn::process_heap::heap;
+
+namespace {
+
+CAIRN_COLD void *out_of_memory() {
+    errno = ENOMEM;
+    return nullptr;
+}
+
+void *with_errno(void *p) {
+    return CAIRN_LIKELY(p != nullptr) ? p : out_of_memory();
+}
+
+void *aligned(std::size_t alignment, std::size_t size) {
+    return with_errno(heap.memalign(alignment, size));
+}
+
+} // namespace
+
+extern "C" {
+
+CAIRN_EXPORT void *malloc(std::size_t size) noexcept {
+    void *const p = heap.malloc(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : out_of_memory();
+}
+
+CAIRN_EXPORT void free(void *p) noexcept {
+    heap.free(p);
+}
+
+CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) noexcept {
+    std::size_t bytes = 0;
+    if (CAIRN_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
+        return out_of_memory();
+    }
+    return with_errno(heap.malloc_zeroed(bytes));
+}
+
+CAIRN_EXPORT void *realloc(void *p, std::size_t size) noexcept {
+    if (p == nullptr) {
+        return malloc(size);
+    }
+    if (size == 0) { // as glibc does: a free
+        heap.free(p);
+        return nullptr;
+    }
+    return with_errno(heap.reallocate(p, size));
+}
+
+CAIRN_EXPORT void *reallocarray(void *p, std::size_t count, std::size_t size) noexcept {
+    std::size_t bytes = 0;
+    if (CAIRN_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
+        return out_of_memory();
+    }
+    return realloc(p, bytes);
+}
+
+CAIRN_EXPORT void free_sized(void *p, std::size_t) noexcept {
+    heap.free(p);
+}
+CAIRN_EXPORT void free_aligned_sized(void *p, std::size_t, std::size_t) noexcept {
+    heap.free(p);
+}
+
+CAIRN_EXPORT void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+    if (!cairn::is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return aligned(alignment, size);
+}
+
+/// glibc's memalign rounds an odd alignment up to the next power of two.
+CAIRN_EXPORT void *memalign(std::size_t alignment, std::size_t size) noexcept {
+    if (alignment > SIZE_MAX / 2 + 1) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return aligned(std::bit_ceil(alignment), size);
+}
+
+CAIRN_EXPORT int posix_memalign(void **out, std::size_t alignment, std::size_t size) noexcept {
+    if (!cairn::is_power_of_two(alignment) || alignment < sizeof(void *)) {
+        return EINVAL;
+    }
+    void *const p = heap.memalign(alignment, size);
+    if (p == nullptr) {
+        return ENOMEM;
+    }
+    *out = p;
+    return 0;
+}
+
+CAIRN_EXPORT void *valloc(std::size_t size) noexcept {
+    return aligned(cairn::platform::vm::page_size(), size);
+}
+
+CAIRN_EXPORT void *pvalloc(std::size_t size) noexcept {
+    const std::size_t page = cairn::platform::vm::page_size();
+    if (size > SIZE_MAX - page) {
+        return out_of_memory();
+    }
+    return aligned(page, size == 0 ? page : cairn::align_up(size, page));
+}
+
+CAIRN_EXPORT std::size_t malloc_usable_size(void *p) noexcept {
+    return p == nullptr ? 0 : heap.getSize(p);
+}
+
+} // extern "C"

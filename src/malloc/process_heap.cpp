@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// The process heap, and what ties it to the life of the process: threads that end, fork, and options.
+#include "process_heap.hpp"
+#include "purger.hpp"
+
+#include <cerrno>
+#include <pthread.h>
+
+namespace cairn::process_heap {
+
+constinit Heap heap;
+
+namespace {
+
+enum KeyState : int { no_key, making_key, have_key, key_failed };
+constinit std::atomic<int> key_state{no_key};
+constinit pthread_key_t key{};
+
+void thread_ends(void *) {
+    heap.detach();
+}
+
+/// Made at the first need, which is early: among the first keys, whose values take no memory to set.
+bool make_key() {
+    int expected = no_key;
+    if (key_state.compare_exchange_strong(expected, making_key)) {
+        key_state.store(pthread_key_create(&key, thread_ends) == 0 ? have_key : key_failed);
+    }
+    while (key_state.load() == making_key) {
+        platform::yield();
+    }
+    return key_state.load() == have_key;
+}
+
+/// Nothing is locked across fork. Where the parent had other threads in the heap, the child makes the lists
+/// anew from the descriptors.
+void in_child() {
+    const bool alone = heap.only_one_heap() && !purger::may_be_at_work();
+    purger::forget();
+    if (!alone) {
+        heap.repair_after_fork();
+    }
+}
+
+} // namespace
+
+bool Life::attached() noexcept {
+    return (key_state.load(std::memory_order_acquire) == have_key || make_key()) &&
+           pthread_setspecific(key, &heap) == 0;
+}
+
+void Life::surplus() noexcept {
+    const int saved = errno;
+    purger::surplus();
+    errno = saved;
+}
+
+void statistics(Statistics &out) noexcept {
+    heap.statistics(out);
+}
+
+std::size_t trim(std::size_t keep) noexcept {
+    return heap.trim(keep);
+}
+
+void apply(const Options &options) noexcept {
+    purger::configure(options);
+}
+
+/// Called once by the library's constructor, when libc is ready.
+void started() noexcept {
+    pthread_atfork(nullptr, nullptr, in_child);
+}
+
+} // namespace cairn::process_heap

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Process heap: the one heap of the process, and what the C and C++ entry points and reports may ask of it.
+//
+// Threads: any.
+#pragma once
+
+#include "options.hpp"
+
+#include <allocators/cairn.hpp>
+#include <cairn/core/statistics.hpp>
+
+namespace cairn::process_heap {
+
+/// What the heap is told about the life of the process: threads, and free memory that lies about.
+struct Life {
+    static bool attached() noexcept;
+    static void surplus() noexcept;
+};
+
+using Heap = Flagship<Life>;
+
+/// Constant-initialised, never destroyed.
+extern constinit Heap heap;
+
+void statistics(Statistics &out) noexcept;
+
+/// Gives free memory beyond `keep` bytes back to the operating system now. Bytes given back.
+std::size_t trim(std::size_t keep) noexcept;
+
+/// Takes options over, from the environment or mallopt.
+void apply(const Options &options) noexcept;
+
+/// A heap of its own inside the process, whose blocks can be freed all at once.
+struct FirstClassHeap;
+FirstClassHeap *create() noexcept;
+void *allocate(FirstClassHeap *heap, std::size_t size, std::size_t alignment) noexcept;
+void deallocate(FirstClassHeap *heap, void *p) noexcept;
+void destroy(FirstClassHeap *heap) noexcept;
+
+} // namespace cairn::process_heap

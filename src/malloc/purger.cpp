@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "purger.hpp"
+#include "process_heap.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <climits>
+#include <csignal>
+
+namespace cairn::process_heap::purger {
+namespace {
+
+enum State : std::uint32_t {
+    absent,   ///< no thread yet
+    starting, ///< being made
+    asleep,   ///< waits on the word
+    at_work,  ///< ticks
+    refused,  ///< no thread could be made: purging is done by the callers
+};
+
+constinit std::atomic<std::uint32_t> state{absent};
+constinit std::atomic<std::int64_t> delay_ms{Options{}.purge_delay_ms};
+constinit std::atomic<std::int64_t> retain{Options{}.retain_bytes};
+constinit std::atomic<bool> background{Options{}.background};
+constinit std::atomic<std::uint64_t> last_tick{0};
+
+/// Memory is given back when it lay unused for a whole tick: after one to two of them.
+long tick_ms() {
+    const std::int64_t half = delay_ms.load(std::memory_order_relaxed) / 2;
+    return half < 1 ? 1 : half > 60000 ? 60000 : static_cast<long>(half);
+}
+
+std::size_t to_retain() {
+    return static_cast<std::size_t>(retain.load(std::memory_order_relaxed));
+}
+
+void *run(void *) {
+    prctl(PR_SET_NAME, "cairn-purge");
+    constinit static std::atomic<std::uint32_t> never{0};
+    for (;;) {
+        while (heap.surplus_bytes() > to_retain()) {
+            platform::futex_wait(never, 0, tick_ms());
+            heap.purge_idle(to_retain());
+        }
+        std::uint32_t expected = at_work;
+        if (state.compare_exchange_strong(expected, asleep)) {
+            while (state.load(std::memory_order_acquire) == asleep) {
+                platform::futex_wait(state, asleep);
+            }
+        }
+    }
+    return nullptr;
+}
+
+void start() {
+    std::uint32_t expected = absent;
+    if (!state.compare_exchange_strong(expected, starting)) {
+        return;
+    }
+    // The program's signals are not for this thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    bool made = pthread_attr_init(&attributes) == 0;
+    if (made) {
+        const std::size_t stack = PTHREAD_STACK_MIN + 64_KiB;
+        pthread_attr_setstacksize(&attributes, stack);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        state.store(at_work, std::memory_order_release);
+        pthread_t thread;
+        made = pthread_create(&thread, &attributes, run, nullptr) == 0;
+        pthread_attr_destroy(&attributes);
+    }
+    if (!made) {
+        state.store(refused, std::memory_order_release);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// The purge clock without a thread: whoever frees looks at the time.
+void tick_by_caller() {
+    const std::uint64_t now = platform::monotonic_milliseconds();
+    std::uint64_t last = last_tick.load(std::memory_order_relaxed);
+    if (now - last >= static_cast<std::uint64_t>(tick_ms()) &&
+        last_tick.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
+        heap.purge_idle(to_retain());
+    }
+}
+
+} // namespace
+
+void configure(const Options &options) noexcept {
+    delay_ms.store(options.purge_delay_ms, std::memory_order_relaxed);
+    retain.store(options.retain_bytes, std::memory_order_relaxed);
+    background.store(options.background, std::memory_order_relaxed);
+    const std::size_t kept = to_retain();
+    heap.set_surplus_limit(options.purge_delay_ms < 0    ? SIZE_MAX
+                           : options.purge_delay_ms == 0 ? kept
+                           : kept > wake_at              ? kept
+                                                         : wake_at);
+}
+
+void surplus() noexcept {
+    if (delay_ms.load(std::memory_order_relaxed) == 0) {
+        heap.trim(to_retain());
+        return;
+    }
+    if (!background.load(std::memory_order_relaxed)) {
+        tick_by_caller();
+        return;
+    }
+    std::uint32_t now = state.load(std::memory_order_relaxed);
+    if (now == at_work) {
+        return;
+    }
+    if (now == absent) {
+        start();
+    } else if (now == asleep) {
+        if (state.compare_exchange_strong(now, at_work, std::memory_order_release)) {
+            platform::futex_wake(state);
+        }
+    } else if (now == refused) {
+        tick_by_caller();
+    }
+}
+
+bool may_be_at_work() noexcept {
+    const std::uint32_t now = state.load(std::memory_order_relaxed);
+    return now == at_work || now == starting;
+}
+
+void forget() noexcept {
+    if (state.load(std::memory_order_relaxed) != refused) {
+        state.store(absent, std::memory_order_relaxed);
+    }
+}
+
+} // namespace cairn::process_heap::purger
