@@ -20,6 +20,9 @@ void *with_errno(void *p) {
     return CAIRN_LIKELY(p != nullptr) ? p : out_of_memory();
 }
 
+/// Apart from malloc, so that the fast path needs no stack frame.
+CAIRN_NOINLINE void *malloc_slow(std::size_t size) { return with_errno(heap.malloc_slow(size)); }
+
 void *aligned(std::size_t alignment, std::size_t size) {
     return with_errno(heap.memalign(alignment, size));
 }
@@ -29,8 +32,8 @@ void *aligned(std::size_t alignment, std::size_t size) {
 extern "C" {
 
 CAIRN_EXPORT void *malloc(std::size_t size) noexcept {
-    void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : out_of_memory();
+    void *const p = heap.try_malloc(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
 }
 
 CAIRN_EXPORT void free(void *p) noexcept {

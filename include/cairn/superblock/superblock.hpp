@@ -51,17 +51,26 @@ inline bool looks_free(std::uintptr_t block, std::uint64_t cookie, std::size_t s
                      std::uint64_t{block_size}, " was written to after it was freed"});
 }
 
-/// The first block of a non-empty list. Clears the mark, so that the program may free the block again.
-CAIRN_INLINE void *pop(OwnerLine *s, std::size_t span) {
+/// Whether the list has a block, with a sound link.
+CAIRN_INLINE bool can_pop(const OwnerLine *s, std::size_t span) {
+    return CAIRN_LIKELY(!is_end(s->free)) && looks_free(s->free, s->cookie, span);
+}
+
+/// The first block. Clears its mark, so that the program may free the block again.
+CAIRN_INLINE void *pop_unchecked(OwnerLine *s) {
     const std::uintptr_t block = s->free;
-    const std::uintptr_t next = word_of(block) ^ s->cookie;
-    if (CAIRN_UNLIKELY(!same_superblock(next, block, span))) {
-        report_overwritten(block, shared_of(s)->block_size);
-    }
+    s->free = word_of(block) ^ s->cookie;
     word_of(block) = 0;
-    s->free = next;
     ++s->above;
     return reinterpret_cast<void *>(block);
+}
+
+/// The same of a list that is not empty; ends the program if the link is damaged.
+inline void *pop(OwnerLine *s, std::size_t span) {
+    if (CAIRN_UNLIKELY(!can_pop(s, span))) {
+        report_overwritten(s->free, shared_of(s)->block_size);
+    }
+    return pop_unchecked(s);
 }
 
 /// Puts a checked block back. True when the live blocks came down to the border.

@@ -37,12 +37,20 @@ public:
     constexpr OwnerRouted() = default;
 
     CAIRN_INLINE void *malloc(std::size_t size) {
-        if (CAIRN_LIKELY(size <= Classes::table_limit)) {
-            if (void *p = mine_->try_malloc_small(size); CAIRN_LIKELY(p != nullptr)) {
-                return p;
-            }
+        void *const p = try_malloc(size);
+        return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
+    }
+
+    /// The two halves of malloc, for callers that make the second one a tail call.
+    CAIRN_INLINE void *try_malloc(std::size_t size) {
+        return CAIRN_LIKELY(size <= Classes::table_limit) ? mine_->try_malloc_small(size) : nullptr;
+    }
+    CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
+        if (size <= Classes::largest) {
+            return malloc_of_class(Classes::class_of(size));
         }
-        return malloc_slow(size);
+        bool clean = false;
+        return malloc_long(size, 1, clean);
     }
 
     CAIRN_INLINE void free(void *p) {
@@ -214,14 +222,6 @@ private:
         if (surplus_bytes() > surplus_limit_.load(std::memory_order_relaxed)) {
             Life::surplus();
         }
-    }
-
-    CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
-        if (size <= Classes::largest) {
-            return malloc_of_class(Classes::class_of(size));
-        }
-        bool clean = false;
-        return malloc_long(size, 1, clean);
     }
 
     void *malloc_of_class(unsigned c) {
