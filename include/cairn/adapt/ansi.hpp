@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// AnsiHeap: what C asks of malloc, free, calloc and realloc, on a heap that knows less.
+//
+// Adds:    a block of its own for malloc(0); free(nullptr); calloc that notices an overflow; reallocate with
+// C's cases
+//          (a null pointer, a size of 0, failure leaves the block as it was); malloc_zeroed. memalign, owns
+//          and clear where the heap below has them.
+// Needs:   a heap that knows the size of a block.
+// Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block
+// can not
+//          overflow. errno is left to the C interface.
+// Threads: those of the heap below.
+// Errors:  nullptr.
+// Cost:    two comparisons a malloc, one a free. reallocate keeps the block if the new size fills at least
+// half of it. Source:  Heap Layers, Table 1: ANSIWrapper. ISO C17, section 7.22.3.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace cairn {
+
+template <SizedHeap Super>
+class AnsiHeap : private Super {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    void *malloc(std::size_t size) {
+        return CAIRN_UNLIKELY(size > max_size_) ? nullptr : Super::malloc(some(size));
+    }
+
+    void free(void *p) {
+        if (CAIRN_LIKELY(p != nullptr)) {
+            Super::free(p);
+        }
+    }
+
+    void *malloc_zeroed(std::size_t size) {
+        if (size > max_size_) {
+            return nullptr;
+        }
+        if constexpr (ZeroingHeap<Super>) {
+            return Super::malloc_zeroed(some(size));
+        } else {
+            void *const block = Super::malloc(some(size));
+            return block == nullptr ? nullptr : std::memset(block, 0, size);
+        }
+    }
+
+    void *calloc(std::size_t count, std::size_t size) {
+        std::size_t bytes = 0;
+        return __builtin_mul_overflow(count, size, &bytes) ? nullptr : malloc_zeroed(bytes);
+    }
+
+    void *reallocate(void *p, std::size_t size) {
+        if (p == nullptr) {
+            return malloc(size);
+        }
+        if (size == 0) {
+            Super::free(p);
+            return nullptr;
+        }
+        if (size > max_size_) {
+            return nullptr;
+        }
+        if constexpr (ReallocatingHeap<Super>) {
+            return Super::reallocate(p, size);
+        } else {
+            return fits_well(p, size) ? p : move(p, size);
+        }
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size)
+        requires AlignedHeap<Super>
+    {
+        return size > max_size_ ? nullptr : Super::memalign(wanted, some(size));
+    }
+
+    std::size_t getSize(void *p) const { return p == nullptr ? 0 : Super::getSize(p); }
+
+    bool owns(const void *p) const
+        requires OwningHeap<Super>
+    {
+        return p != nullptr && Super::owns(p);
+    }
+
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        Super::clear();
+    }
+
+private:
+    static constexpr std::size_t max_size_ = PTRDIFF_MAX;
+
+    /// Two blocks of one byte never share an address; two of none might.
+    static constexpr std::size_t some(std::size_t size) { return size == 0 ? 1 : size; }
+
+    bool fits_well(void *p, std::size_t size) const {
+        const std::size_t room = Super::getSize(p);
+        return size <= room && size >= room / 2;
+    }
+
+    void *move(void *p, std::size_t size) {
+        void *const moved = Super::malloc(size);
+        if (moved != nullptr) {
+            std::memcpy(moved, p, std::min(size, Super::getSize(p)));
+            Super::free(p);
+        }
+        return moved;
+    }
+};
+
+struct Ansi {
+    template <class Super>
+    using on = AnsiHeap<Super>;
+};
+
+} // namespace cairn

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// HeapResource: a heap as a std::pmr::memory_resource.
+//
+// Adds:    any heap under std::pmr::vector and the like, chosen at run time.
+// Needs:   a heap that lives longer than the resource: it is referred to, not owned.
+// Keeps:   every alignment is honoured. Two resources are equal if they refer to one heap.
+// Threads: those of the heap.
+// Errors:  std::bad_alloc.
+// Cost:    a virtual call.
+#pragma once
+
+#include <cairn/adapt/overaligned.hpp>
+
+#include <memory_resource>
+#include <new>
+
+namespace cairn {
+
+template <Heap H>
+class HeapResource final : public std::pmr::memory_resource {
+public:
+    explicit HeapResource(H &heap) : heap_(&heap) {}
+
+private:
+    void *do_allocate(std::size_t bytes, std::size_t wanted) override {
+        void *const block = malloc_aligned(*heap_, wanted, bytes == 0 ? 1 : bytes);
+        if (block == nullptr) {
+            throw std::bad_alloc();
+        }
+        return block;
+    }
+
+    void do_deallocate(void *p, std::size_t, std::size_t wanted) override { free_aligned(*heap_, p, wanted); }
+
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+        const auto *const same = dynamic_cast<const HeapResource *>(&other);
+        return same != nullptr && same->heap_ == heap_;
+    }
+
+    H *heap_;
+};
+
+} // namespace cairn

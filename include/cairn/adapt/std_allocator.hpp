@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// StdAllocator: a heap for the containers of the standard library.
+//
+// Adds:    allocate and deallocate of T, for std::vector<T, StdAllocator<T, H>> and the like.
+// Needs:   a heap that lives longer than what is allocated from it: it is referred to, not owned.
+// Keeps:   two are equal if they refer to one heap. Over-aligned types are aligned. Containers keep their
+// allocator
+//          when they are copied or moved into, as they do with std::pmr.
+// Threads: those of the heap.
+// Errors:  std::bad_alloc; std::bad_array_new_length if n objects do not fit into a size_t.
+// Cost:    a pointer in the container.
+#pragma once
+
+#include <cairn/adapt/overaligned.hpp>
+
+#include <new>
+
+namespace cairn {
+
+template <class T, Heap H>
+class StdAllocator {
+public:
+    using value_type = T;
+
+    // Not explicit, as that of std::pmr::polymorphic_allocator: a container is constructed from the heap.
+    StdAllocator(H &heap) noexcept : heap_(&heap) {}
+    template <class U>
+    StdAllocator(const StdAllocator<U, H> &other) noexcept : heap_(&other.heap()) {}
+
+    [[nodiscard]] T *allocate(std::size_t n) {
+        std::size_t bytes = 0;
+        if (__builtin_mul_overflow(n, sizeof(T), &bytes)) {
+            throw std::bad_array_new_length();
+        }
+        void *const block = malloc_aligned(*heap_, alignof(T), bytes == 0 ? 1 : bytes);
+        if (block == nullptr) {
+            throw std::bad_alloc();
+        }
+        return static_cast<T *>(block);
+    }
+
+    void deallocate(T *p, std::size_t) noexcept { free_aligned(*heap_, p, alignof(T)); }
+
+    H &heap() const noexcept { return *heap_; }
+
+private:
+    H *heap_;
+};
+
+template <class T, class U, class H>
+bool operator==(const StdAllocator<T, H> &a, const StdAllocator<U, H> &b) noexcept {
+    return &a.heap() == &b.heap();
+}
+
+} // namespace cairn

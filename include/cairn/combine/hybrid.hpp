@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// HybridHeap: one heap for requests of up to Threshold bytes, another for larger ones.
+//
+// Adds:    the choice. getSize where blocks tell their size; owns and clear where both heaps have them.
+// Needs:   a way to know whose a block is: both heaps record sizes in the same way and exactly
+// (SameSizeRecord), or the
+//          small one can tell its own (OwningHeap).
+// Keeps:   a block goes back where it came from. No request is passed to the other heap when one is out of
+// memory. Threads: one at a time. Errors:  nullptr from the heap that was asked. Cost:    a comparison for
+// malloc, the size or the small heap's `owns` for free. Source:  Heap Layers, Table 1: HybridHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+
+#include <algorithm>
+
+namespace cairn {
+
+/// A block of Small can be told from one of Big.
+template <class Small, class Big>
+concept TellableApart = SameSizeRecord<Small, Big> || OwningHeap<Small>;
+
+template <std::size_t Threshold, Heap Small, Heap Big>
+    requires TellableApart<Small, Big>
+class HybridHeap {
+    static constexpr bool by_size_ = SameSizeRecord<Small, Big>;
+
+public:
+    static constexpr std::size_t alignment = std::min(alignment_of<Small>, alignment_of<Big>);
+
+    void *malloc(std::size_t size) { return size <= Threshold ? small_.malloc(size) : big_.malloc(size); }
+
+    void free(void *p) {
+        if (is_small(p)) {
+            small_.free(p);
+        } else {
+            big_.free(p);
+        }
+    }
+
+    std::size_t getSize(void *p) const
+        requires SizedHeap<Small> && SizedHeap<Big>
+    {
+        return is_small(p) ? small_.getSize(p) : big_.getSize(p);
+    }
+
+    bool owns(const void *p) const
+        requires OwningHeap<Small> && OwningHeap<Big>
+    {
+        return small_.owns(p) || big_.owns(p);
+    }
+
+    void clear()
+        requires ClearableHeap<Small> && ClearableHeap<Big>
+    {
+        small_.clear();
+        big_.clear();
+    }
+
+private:
+    bool is_small(void *p) const {
+        if constexpr (OwningHeap<Small> && !by_size_) {
+            return small_.owns(p);
+        } else {
+            return Big::getSize(p) <= Threshold;
+        }
+    }
+
+    Big big_;
+    Small small_;
+};
+
+/// As a stage: what is below takes the large requests.
+template <std::size_t Threshold, class Small>
+struct Hybrid {
+    template <class Big>
+    using on = HybridHeap<Threshold, Small, Big>;
+};
+
+} // namespace cairn

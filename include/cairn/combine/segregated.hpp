@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// SegregatedHeap: strict segregated fits. Each size class has a heap of its own; no block is split or joined.
+//
+// Adds:    size classes: every request up to Classes::largest is rounded up to its class and served by that
+// class's
+//          heap, larger ones by Big. getSize; clear where both heaps have it.
+// Needs:   Little and Big that record sizes in one way, found from the block alone (SameSizeRecord), and
+// exactly: a
+//          block of a class says the size of the class. Classes: a generator of include/cairn/sizeclass/.
+// Keeps:   each little heap sees requests of one size, so a list of free blocks is enough for it.
+// Threads: one at a time.
+// Errors:  nullptr from the heap that was asked; a class never takes from another.
+// Cost:    class_of each way.
+// Source:  Heap Layers, section 6.1 and Figure 5: StrictSegHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <algorithm>
+
+namespace cairn {
+
+/// class_of(n) for n <= largest is the smallest class c of `count` with size_of(c) >= n.
+template <class C>
+concept SizeClasses = requires(std::size_t n) {
+    { C::class_of(n) } -> std::same_as<unsigned>;
+    { C::size_of(C::class_of(n)) } -> std::same_as<std::size_t>;
+    { C::largest } -> std::convertible_to<std::size_t>;
+    { C::count } -> std::convertible_to<std::size_t>;
+} && C::size_of(C::count - 1) == C::largest;
+
+template <SizeClasses Classes, Heap Little, Heap Big>
+    requires SameSizeRecord<Little, Big>
+class SegregatedHeap {
+public:
+    static constexpr std::size_t alignment = std::min(alignment_of<Little>, alignment_of<Big>);
+    using SizeRecord = typename Big::SizeRecord;
+
+    void *malloc(std::size_t size) {
+        if (CAIRN_UNLIKELY(size > Classes::largest)) {
+            return big_.malloc(size);
+        }
+        const unsigned c = Classes::class_of(size);
+        return little_[c].malloc(Classes::size_of(c));
+    }
+
+    void free(void *p) {
+        const std::size_t size = getSize(p);
+        if (CAIRN_UNLIKELY(size > Classes::largest)) {
+            big_.free(p);
+        } else {
+            little_[Classes::class_of(size)].free(p);
+        }
+    }
+
+    static std::size_t getSize(void *p) { return Big::getSize(p); }
+
+    void clear()
+        requires ClearableHeap<Little> && ClearableHeap<Big>
+    {
+        for (Little &heap : little_) {
+            heap.clear();
+        }
+        big_.clear();
+    }
+
+private:
+    Big big_;
+    Little little_[Classes::count];
+};
+
+/// As a stage: what is below takes the large requests.
+template <class Classes, class Little>
+struct Segregated {
+    template <class Big>
+    using on = SegregatedHeap<Classes, Little, Big>;
+};
+
+} // namespace cairn

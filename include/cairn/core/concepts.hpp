@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// Concepts: what a heap is, and what more it may be able to do. Each capability is one concept on one
+// operation, and guards the template parameters of the layers that need it.
+//
+// Needs:   nothing.
+// Keeps:   result types are exact and questions are const, so a near miss is refused at the layer's name and
+// not deep
+//          inside of it. An exception specification is not asked for: a heap reports "out of memory" by
+//          nullptr, and a layer that throws instead is a heap too.
+// Threads: none: what a heap allows is said by each heap.
+// Cost:    none at run time.
+// Source:  Heap Layers, section 3: a heap is what has malloc and free; the two coding guidelines (nullptr
+// from below
+//          is passed up or handled, destroying a heap gives back all it holds) are checked by
+//          tests/conformance/.
+#pragma once
+
+#include <cairn/core/bits.hpp>
+
+#include <concepts>
+#include <cstddef>
+
+namespace cairn {
+
+/// What C's malloc owes every block: room for any ordinary object.
+inline constexpr std::size_t quantum = alignof(std::max_align_t);
+
+/// The alignment of every block of H: `H::alignment` where the heap states one, else that of C's malloc.
+template <class H>
+inline constexpr std::size_t alignment_of = quantum;
+
+template <class H>
+    requires requires { H::alignment; }
+inline constexpr std::size_t alignment_of<H> = H::alignment;
+
+/// malloc(n): a block of at least n bytes, or nullptr. free(p): p came from malloc of the same heap, is live,
+/// and is not nullptr. malloc(0) may return nullptr. An object of type H is a heap of its own; destroying it
+/// gives back what it holds.
+template <class H>
+concept Heap =
+    std::destructible<H> && is_power_of_two(alignment_of<H>) && requires(H &h, std::size_t n, void *p) {
+        { h.malloc(n) } -> std::same_as<void *>;
+        { h.free(p) } -> std::same_as<void>;
+    };
+
+/// getSize(p): the bytes of a live block that may be used, at least what was asked for.
+template <class H>
+concept SizedHeap = Heap<H> && requires(const H &h, void *p) {
+    { h.getSize(p) } -> std::same_as<std::size_t>;
+};
+
+/// The block itself tells its size, whoever is asked. `H::SizeRecord` names the way in which it is recorded.
+template <class H>
+concept SelfSizedHeap = SizedHeap<H> && requires(void *p) {
+    typename H::SizeRecord;
+    { H::getSize(p) } -> std::same_as<std::size_t>;
+};
+
+/// Either heap can tell the size of the other's blocks.
+template <class A, class B>
+concept SameSizeRecord =
+    SelfSizedHeap<A> && SelfSizedHeap<B> && std::same_as<typename A::SizeRecord, typename B::SizeRecord>;
+
+/// clear(): every block is gone at once, and the heap is as new.
+template <class H>
+concept ClearableHeap = Heap<H> && requires(H &h) {
+    { h.clear() } -> std::same_as<void>;
+};
+
+/// memalign(a, n): a block of n bytes at a multiple of a, a power of two; free takes it.
+template <class H>
+concept AlignedHeap = Heap<H> && requires(H &h, std::size_t a, std::size_t n) {
+    { h.memalign(a, n) } -> std::same_as<void *>;
+};
+
+/// reallocate(p, n): the contents of p in a block of n bytes, n > 0, maybe moved. nullptr: p is as it was.
+template <class H>
+concept ReallocatingHeap = Heap<H> && requires(H &h, void *p, std::size_t n) {
+    { h.reallocate(p, n) } -> std::same_as<void *>;
+};
+
+/// malloc_zeroed(n): a block whose first n bytes are zero.
+template <class H>
+concept ZeroingHeap = Heap<H> && requires(H &h, std::size_t n) {
+    { h.malloc_zeroed(n) } -> std::same_as<void *>;
+};
+
+/// calloc(count, size): C's, a zeroed array; nullptr where count * size does not fit.
+template <class H>
+concept ArrayHeap = Heap<H> && requires(H &h, std::size_t count, std::size_t size) {
+    { h.calloc(count, size) } -> std::same_as<void *>;
+};
+
+/// owns(p): true for a live block of this heap, false for one of another heap.
+template <class H>
+concept OwningHeap = Heap<H> && requires(const H &h, const void *p) {
+    { h.owns(p) } -> std::same_as<bool>;
+};
+
+/// remaining(): the largest request that will now succeed.
+template <class H>
+concept BoundedHeap = Heap<H> && requires(const H &h) {
+    { h.remaining() } -> std::same_as<std::size_t>;
+};
+
+/// The capabilities as bits, for who has to treat all of them alike.
+enum class Capability : unsigned {
+    none = 0,
+    sized = 1u << 0,
+    clearable = 1u << 1,
+    aligned = 1u << 2,
+    reallocating = 1u << 3,
+    zeroing = 1u << 4,
+    array = 1u << 5,
+    owning = 1u << 6,
+    bounded = 1u << 7,
+    all = (1u << 8) - 1,
+};
+
+constexpr Capability operator|(Capability a, Capability b) {
+    return static_cast<Capability>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool includes(Capability set, Capability one) {
+    return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) == static_cast<unsigned>(one);
+}
+
+template <Heap H>
+inline constexpr Capability capabilities_of =
+    (SizedHeap<H> ? Capability::sized : Capability::none) |
+    (ClearableHeap<H> ? Capability::clearable : Capability::none) |
+    (AlignedHeap<H> ? Capability::aligned : Capability::none) |
+    (ReallocatingHeap<H> ? Capability::reallocating : Capability::none) |
+    (ZeroingHeap<H> ? Capability::zeroing : Capability::none) |
+    (ArrayHeap<H> ? Capability::array : Capability::none) |
+    (OwningHeap<H> ? Capability::owning : Capability::none) |
+    (BoundedHeap<H> ? Capability::bounded : Capability::none);
+
+} // namespace cairn

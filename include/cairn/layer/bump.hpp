@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//
+// BumpHeap: takes memory in chunks and hands it out by moving a pointer. A region: all of it goes at once.
+//
+// Adds:    small blocks out of large chunks; clear; owns. free does nothing: a layer above reuses blocks.
+// Needs:   a heap.
+// Keeps:   a request that no chunk can hold gets a chunk of its own, and the current one stays in use. clear
+// and the
+//          destructor give every chunk back.
+// Threads: one at a time.
+// Errors:  nullptr when the heap below has no chunk; a smaller request may still fit into the current one.
+// Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and
+// what is left
+//          at its end. owns walks the chunks.
+// Source:  Heap Layers, Table 1: ChunkHeap and ZoneHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <algorithm>
+
+namespace cairn {
+
+template <Heap Super, std::size_t ChunkSize = 64_KiB>
+class BumpHeap : private Super {
+public:
+    static constexpr std::size_t alignment = std::min(alignment_of<Super>, quantum);
+
+    BumpHeap() = default;
+    BumpHeap(const BumpHeap &) = delete;
+    BumpHeap &operator=(const BumpHeap &) = delete;
+    ~BumpHeap() { clear(); }
+
+    void *malloc(std::size_t size) {
+        const std::size_t need = align_up(size, alignment);
+        // One comparison for two questions: a `need` of 0 (nothing asked for, or rounding wrapped) is large
+        // here.
+        if (CAIRN_UNLIKELY(need - 1 >= room_)) {
+            return malloc_from_new_chunk(size);
+        }
+        void *const block = next_;
+        next_ += need;
+        room_ -= need;
+        return block;
+    }
+
+    void free(void *) {}
+
+    void clear() {
+        while (chunks_ != nullptr) {
+            Chunk *const chunk = chunks_;
+            chunks_ = chunk->below;
+            Super::free(chunk);
+        }
+        next_ = nullptr;
+        room_ = 0;
+    }
+
+    bool owns(const void *p) const {
+        for (const Chunk *chunk = chunks_; chunk != nullptr; chunk = chunk->below) {
+            if (address_of(p) - address_of(chunk) < chunk->size) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    struct Chunk {
+        Chunk *below;
+        std::size_t size;
+    };
+    static_assert(alignment >= alignof(Chunk), "chunks must be aligned for their header");
+    static constexpr std::size_t header_ = align_up(sizeof(Chunk), alignment);
+    static_assert(ChunkSize % alignment == 0 && ChunkSize > 2 * header_,
+                  "a chunk holds more than its header");
+
+    CAIRN_COLD void *malloc_from_new_chunk(std::size_t size) {
+        if (size > SIZE_MAX - header_ - alignment) {
+            return nullptr;
+        }
+        const std::size_t need = align_up(std::max(size, std::size_t{1}), alignment);
+        const bool fits = need <= ChunkSize - header_;
+        const std::size_t chunk_size = fits ? ChunkSize : header_ + need;
+        auto *const chunk = static_cast<Chunk *>(Super::malloc(chunk_size));
+        if (chunk == nullptr) {
+            return nullptr;
+        }
+        *chunk = Chunk{chunks_, chunk_size};
+        chunks_ = chunk;
+        unsigned char *const block = reinterpret_cast<unsigned char *>(chunk) + header_;
+        if (fits) {
+            next_ = block + need;
+            room_ = ChunkSize - header_ - need;
+        }
+        return block;
+    }
+
+    unsigned char *next_ = nullptr;
+    std::size_t room_ = 0; ///< bytes from next_ to the end of its chunk
+    Chunk *chunks_ = nullptr;
+};
+
+template <std::size_t ChunkSize = 64_KiB>
+struct Bump {
+    template <class Super>
+    using on = BumpHeap<Super, ChunkSize>;
+};
+
+} // namespace cairn

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// FreelistHeap: keeps freed blocks on a list and hands the last one out again first.
+//
+// Adds:    reuse. getSize, owns and clear where the heap below has them.
+// Needs:   a heap. Requests of one size only: a build with assertions stops at another one.
+// Keeps:   a free block's first word links the list, so a block has room for a pointer. Destroying the heap
+// gives the
+//          listed blocks back.
+// Threads: one at a time.
+// Errors:  nullptr when the list is empty and the heap below has nothing.
+// Cost:    some four instructions each way; the list is not bounded.
+// Source:  Heap Layers, section 3.1 and Figure 2: FreelistHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <algorithm>
+
+namespace cairn {
+
+template <Heap Super>
+class FreelistHeap : private Super {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    FreelistHeap() = default;
+    FreelistHeap(const FreelistHeap &) = delete;
+    FreelistHeap &operator=(const FreelistHeap &) = delete;
+
+    ~FreelistHeap() {
+        while (first_ != nullptr) {
+            Link *const block = first_;
+            first_ = block->next;
+            Super::free(block);
+        }
+    }
+
+    void *malloc(std::size_t size) {
+        check_size(size);
+        if (CAIRN_UNLIKELY(first_ == nullptr)) {
+            return Super::malloc(std::max(size, sizeof(Link)));
+        }
+        Link *const block = first_;
+        first_ = block->next;
+        return block;
+    }
+
+    void free(void *p) {
+        auto *const block = static_cast<Link *>(p);
+        block->next = first_;
+        first_ = block;
+    }
+
+    std::size_t getSize(void *p) const
+        requires SizedHeap<Super>
+    {
+        return Super::getSize(p);
+    }
+
+    bool owns(const void *p) const
+        requires OwningHeap<Super>
+    {
+        return Super::owns(p);
+    }
+
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        first_ = nullptr;
+        size_ = any_size_;
+        Super::clear();
+    }
+
+private:
+    struct Link {
+        Link *next;
+    };
+    static_assert(alignment >= alignof(Link), "blocks below must be aligned for a pointer");
+
+    void check_size(std::size_t size) {
+        if constexpr (platform::checked) {
+            if (size_ != size && size_ != any_size_) {
+                platform::fatal({"a FreelistHeap of blocks of ", std::uint64_t{size_},
+                                 " bytes was asked for ", std::uint64_t{size}});
+            }
+            size_ = size;
+        }
+    }
+
+    static constexpr std::size_t any_size_ = SIZE_MAX;
+
+    Link *first_ = nullptr;
+    [[maybe_unused]] std::size_t size_ =
+        any_size_; ///< of every request; kept up to date by builds with assertions
+};
+
+struct Freelist {
+    template <class Super>
+    using on = FreelistHeap<Super>;
+};
+
+} // namespace cairn

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// MmapHeap: whole pages from the operating system, a mapping for each block.
+//
+// Adds:    malloc, free, memalign, malloc_zeroed (fresh pages are zero), getSize, owns, clear.
+// Needs:   nothing below; keeps the lengths of its mappings apart from them, in a MappingTable, so that a
+// block starts
+//          on a page and a request of whole pages costs no page more.
+// Keeps:   blocks are page aligned; a pointer that it did not map stops the program; destroying the heap
+// unmaps all,
+//          live blocks too.
+// Threads: one at a time (LockedHeap where several must).
+// Errors:  nullptr when the kernel refuses the mapping, or the table's.
+// Cost:    a system call each way, a fault for each page touched, up to a page lost at a block's end.
+// Source:  Heap Layers, Table 1: mmapHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/source/mapping_table.hpp>
+
+namespace cairn {
+
+class MmapHeap {
+public:
+    static constexpr std::size_t alignment = platform::smallest_page;
+
+    MmapHeap() = default;
+    MmapHeap(const MmapHeap &) = delete;
+    MmapHeap &operator=(const MmapHeap &) = delete;
+    ~MmapHeap() { clear(); }
+
+    void *malloc(std::size_t size) { return memalign(alignment, size); }
+    void *malloc_zeroed(std::size_t size) { return malloc(size); }
+
+    void *memalign(std::size_t wanted, std::size_t size) {
+        const std::size_t page = platform::vm::page_size();
+        const std::size_t slack = wanted > page ? wanted - page : 0;
+        if (size > max_size_ || slack > max_size_) {
+            return nullptr;
+        }
+        const std::size_t length = align_up(size == 0 ? 1 : size, page);
+        void *start = platform::vm::map(length + slack);
+        if (start != nullptr && slack != 0) {
+            start = trim(start, length, slack, wanted);
+        }
+        if (start != nullptr && !mappings_.put(start, length)) {
+            platform::vm::unmap(start, length);
+            start = nullptr;
+        }
+        return start;
+    }
+
+    void free(void *p) {
+        const std::size_t length = mappings_.length_of(p);
+        if (length == 0) {
+            platform::fatal({"free of ", p, ", which is not a block of this MmapHeap"});
+        }
+        if (platform::vm::unmap(p, length)) {
+            mappings_.remove(p);
+        } else { // to cut a hole takes one mapping more than the kernel allows: the pages go now, the
+                 // addresses last
+            platform::vm::purge(p, length);
+        }
+    }
+
+    std::size_t getSize(const void *p) const { return mappings_.length_of(p); }
+    bool owns(const void *p) const { return mappings_.length_of(p) != 0; }
+
+    void clear() {
+        mappings_.for_each([](void *start, std::size_t length) { platform::vm::unmap(start, length); });
+        mappings_.release();
+    }
+
+private:
+    /// Cuts a mapping of length + slack bytes down to the aligned `length` in it.
+    static void *trim(void *start, std::size_t length, std::size_t slack, std::size_t wanted) {
+        const std::size_t before = align_up(address_of(start), wanted) - address_of(start);
+        const std::size_t after = slack - before;
+        char *const kept = static_cast<char *>(start) + before;
+        const bool front_gone = before == 0 || platform::vm::unmap(start, before);
+        const bool back_gone = after == 0 || platform::vm::unmap(kept + length, after);
+        if (front_gone && back_gone) {
+            return kept;
+        }
+        platform::vm::unmap(front_gone ? kept : start,
+                            length + (front_gone ? 0 : before) + (back_gone ? 0 : after));
+        return nullptr;
+    }
+
+    /// Room is left for rounding up, and for the slack of an alignment.
+    static constexpr std::size_t max_size_ = SIZE_MAX / 4;
+
+    MappingTable mappings_;
+};
+
+static_assert(SizedHeap<MmapHeap> && AlignedHeap<MmapHeap> && ZeroingHeap<MmapHeap> && OwningHeap<MmapHeap> &&
+              ClearableHeap<MmapHeap>);
+
+} // namespace cairn

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// StaticBufferHeap: memory inside the heap object itself, so wherever that is: static, on a stack, in another
+// object.
+//
+// Adds:    malloc, clear, owns, remaining. free does nothing: a layer above reuses blocks.
+// Needs:   nothing below; no operating system.
+// Keeps:   never more than Capacity bytes; nothing to give back.
+// Threads: one at a time.
+// Errors:  nullptr when the buffer is used up.
+// Cost:    a handful of instructions; up to 15 bytes a block.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+
+namespace cairn {
+
+template <std::size_t Capacity>
+class StaticBufferHeap {
+    static_assert(Capacity > 0 && Capacity % quantum == 0,
+                  "the last bytes of the buffer would never be used");
+
+public:
+    static constexpr std::size_t alignment = quantum;
+
+    StaticBufferHeap() = default;
+    StaticBufferHeap(const StaticBufferHeap &) = delete;
+    StaticBufferHeap &operator=(const StaticBufferHeap &) = delete;
+
+    void *malloc(std::size_t size) {
+        if (size > remaining()) {
+            return nullptr;
+        }
+        // A block of nothing takes no room, and may share its address with the next.
+        void *const block = buffer_ + used_;
+        used_ += align_up(size, alignment);
+        return block;
+    }
+
+    void free(void *) {}
+    void clear() { used_ = 0; }
+
+    bool owns(const void *p) const { return address_of(p) - address_of(buffer_) < used_; }
+    std::size_t remaining() const { return Capacity - used_; }
+
+private:
+    alignas(alignment) unsigned char buffer_[Capacity];
+    std::size_t used_ = 0;
+};
+
+static_assert(ClearableHeap<StaticBufferHeap<64>> && OwningHeap<StaticBufferHeap<64>> &&
+              BoundedHeap<StaticBufferHeap<64>>);
+
+} // namespace cairn

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+//
+// LockedHeap: one lock around a whole heap.
+//
+// Adds:    threads. It has exactly the capabilities of the heap below.
+// Needs:   a heap; a lock with lock and unlock.
+// Keeps:   every operation runs with the lock held. The heap is a private member and each operation is listed
+// here, so
+//          one that is not listed can not be called: nothing slips past the lock.
+// Threads: any.
+// Errors:  those of the heap below.
+// Cost:    the lock: one atomic read-modify-write to take it and one to release it, and a place to queue at.
+// Source:  Heap Layers, Table 1: LockedHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/sync/lock.hpp>
+
+namespace cairn {
+
+template <class L>
+concept LockType = requires(L &lock) {
+    lock.lock();
+    lock.unlock();
+};
+
+/// A lock of the kit as a type that needs no argument. The outermost rank by default: a heap below may lock
+/// too.
+template <sync::Rank R = sync::Rank::thread_heap>
+class RankedLock : public sync::Lock {
+public:
+    constexpr RankedLock() : Lock(R) {}
+};
+
+template <Heap Super, LockType L = RankedLock<>>
+class LockedHeap {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    void *malloc(std::size_t size) {
+        const sync::Guard guard(lock_);
+        return heap_.malloc(size);
+    }
+
+    void free(void *p) {
+        const sync::Guard guard(lock_);
+        heap_.free(p);
+    }
+
+    std::size_t getSize(void *p) const
+        requires SizedHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.getSize(p);
+    }
+
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        heap_.clear();
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size)
+        requires AlignedHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.memalign(wanted, size);
+    }
+
+    void *reallocate(void *p, std::size_t size)
+        requires ReallocatingHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.reallocate(p, size);
+    }
+
+    void *malloc_zeroed(std::size_t size)
+        requires ZeroingHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.malloc_zeroed(size);
+    }
+
+    void *calloc(std::size_t count, std::size_t size)
+        requires ArrayHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.calloc(count, size);
+    }
+
+    bool owns(const void *p) const
+        requires OwningHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.owns(p);
+    }
+
+    std::size_t remaining() const
+        requires BoundedHeap<Super>
+    {
+        const sync::Guard guard(lock_);
+        return heap_.remaining();
+    }
+
+private:
+    Super heap_;
+    mutable L lock_;
+};
+
+template <class L = RankedLock<>>
+struct Locked {
+    template <class Super>
+    using on = LockedHeap<Super, L>;
+};
+
+} // namespace cairn
