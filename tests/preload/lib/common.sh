@@ -120,10 +120,17 @@ started_programs() {
         }' "$scratch"/cairn.loader/*
 }
 
+# Being mapped is not enough: the library has to answer when a program says malloc.
+check_bindings() {
+    LD_PRELOAD=$CAIRN_LIB LD_BIND_NOW=1 LD_DEBUG=bindings LD_DEBUG_OUTPUT=$scratch/bindings bash -c : 2>/dev/null || true
+    cat "$scratch"/bindings.* 2>/dev/null | grep -qF "to $CAIRN_LIB [0]: normal symbol \`malloc'" ||
+        fail "$CAIRN_LIB does not become the malloc of a program"
+}
+
 # compare FUNCTION
 compare() {
     rm -rf "$scratch"/glibc* "$scratch"/cairn*
-    [ -r "$CAIRN_LIB" ] || fail "no library at $CAIRN_LIB"
+    check_bindings
     run_side glibc "" "$1"
     run_side cairn "$CAIRN_LIB" "$1"
     if grep -n -i -e 'cairn:' -e 'ERROR: ld.so' "$scratch/cairn.err" >&2; then

@@ -11,21 +11,21 @@
 #include <cairn/cairn.h>
 #endif
 
-#define ROUND(name, multiplier, shift)                                                                                 \
-    static uint64_t name(uint64_t value) {                                                                             \
-        for (int i = 0; i < 64; i++) {                                                                                 \
-            value ^= value >> (shift);                                                                                 \
-            value *= (multiplier);                                                                                     \
-            if (value % 3 == (uint64_t)(i % 3)) {                                                                      \
-                value += (uint64_t)i << (shift);                                                                       \
-            }                                                                                                          \
-        }                                                                                                              \
-        return value;                                                                                                  \
+#define ROUND(name, multiplier, shift)                                                                       \
+    static uint64_t name(uint64_t value) {                                                                   \
+        for (int i = 0; i < 64; i++) {                                                                       \
+            value ^= value >> (shift);                                                                       \
+            value *= (multiplier);                                                                           \
+            if (value % 3 == (uint64_t)(i % 3)) {                                                            \
+                value += (uint64_t)i << (shift);                                                             \
+            }                                                                                                \
+        }                                                                                                    \
+        return value;                                                                                        \
     }
-#define FOUR(name, multiplier)                                                                                         \
-    ROUND(name##_a, (multiplier), 7)                                                                                   \
-    ROUND(name##_b, (multiplier) + 2, 13)                                                                              \
-    ROUND(name##_c, (multiplier) + 4, 17)                                                                              \
+#define FOUR(name, multiplier)                                                                               \
+    ROUND(name##_a, (multiplier), 7)                                                                         \
+    ROUND(name##_b, (multiplier) + 2, 13)                                                                    \
+    ROUND(name##_c, (multiplier) + 4, 17)                                                                    \
     ROUND(name##_d, (multiplier) + 6, 29)
 FOUR(one, 0x9e3779b97f4a7c15u)
 FOUR(two, 0xbf58476d1ce4e5b9u)
