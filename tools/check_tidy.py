@@ -27,10 +27,13 @@ jobs += [[*common, "-p", str(build), str(path)] for path in sorted((root / "src"
 
 def tidy(command):
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    return ended.stdout + ended.stderr if ended.returncode else ""
+    if ended.returncode == 0:
+        return []
+    return [line for line in ended.stdout.splitlines() if ": error: " in line] or [ended.stdout + ended.stderr]
 
 
+# A header's complaint comes once for each source that includes it: say it once.
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    failures = [message for message in pool.map(tidy, jobs) if message]
-print("\n".join(failures), file=sys.stderr)
-sys.exit(bool(failures))
+    complaints = sorted({line for lines in pool.map(tidy, jobs) for line in lines})
+print("\n".join(complaints), file=sys.stderr)
+sys.exit(bool(complaints))

@@ -21,7 +21,9 @@ void *with_errno(void *p) {
 }
 
 /// Apart from malloc, so that the fast path needs no stack frame.
-CAIRN_NOINLINE void *malloc_slow(std::size_t size) { return with_errno(heap.malloc_slow(size)); }
+CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
+    return with_errno(heap.malloc_slow(size));
+}
 
 void *aligned(std::size_t alignment, std::size_t size) {
     return with_errno(heap.memalign(alignment, size));

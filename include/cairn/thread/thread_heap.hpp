@@ -33,8 +33,8 @@ public:
         global.enroll(number, &tray_);
     }
 
-    /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its first block is
-    /// damaged: malloc_class() knows what to do.
+    /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its
+    /// first block is damaged: malloc_class() knows what to do.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
         OwnerLine *const s = current_[Classes::small_class_of(size)];
         return CAIRN_LIKELY(superblock::can_pop(s, slot_size)) ? superblock::pop_unchecked(s) : nullptr;

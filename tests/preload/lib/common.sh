@@ -123,7 +123,7 @@ started_programs() {
 # Being mapped is not enough: the library has to answer when a program says malloc.
 check_bindings() {
     LD_PRELOAD=$CAIRN_LIB LD_BIND_NOW=1 LD_DEBUG=bindings LD_DEBUG_OUTPUT=$scratch/bindings bash -c : 2>/dev/null || true
-    cat "$scratch"/bindings.* 2>/dev/null | grep -qF "to $CAIRN_LIB [0]: normal symbol \`malloc'" ||
+    grep -qsF "to $CAIRN_LIB [0]: normal symbol \`malloc'" "$scratch"/bindings.* ||
         fail "$CAIRN_LIB does not become the malloc of a program"
 }
 
@@ -153,7 +153,7 @@ compare() {
 loaded() {
     local name
     for name in "$@"; do
-        started_programs | grep -qxF "$name yes" || fail "$name never ran with $CAIRN_LIB in it"
+        started_programs | grep -xF "$name yes" >/dev/null || fail "$name never ran with $CAIRN_LIB in it"
     done
     echo "$test_name: same output on both, $(started_programs | wc -l) programs started with the library"
 }
