@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: double free: free of \1, a free block of size class 20480\n$
+//
+// Two frees by another thread, in a superblock of several slots.
+#include "process_test.hpp"
+
+using namespace process_test;
+
+int main() {
+    void *const keep = malloc(20000);
+    void *const p = malloc(20000);
+    announce(p);
+    in_thread([&] {
+        free(p);
+        free(opaque(p));
+    });
+    free(keep);
+}

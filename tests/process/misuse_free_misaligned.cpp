@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*not the start of .* size class 64 that .*\n$
+//
+// One byte behind the start of a block.
+#include "process_test.hpp"
+
+using namespace process_test;
+
+int main() {
+    auto *const p = static_cast<char *>(malloc(64));
+    announce(p + 1);
+    free(opaque(p + 1));
+}
