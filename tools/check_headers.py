@@ -12,7 +12,8 @@ import sys
 
 root, *compilers = sys.argv[1:]
 root = pathlib.Path(root).resolve()
-flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef", "-Werror", "-fsyntax-only",
+flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wundef",
+         "-Werror", "-fsyntax-only",
          f"-I{root}/include", f"-I{root}"]
 
 

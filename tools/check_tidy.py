@@ -20,9 +20,9 @@ everything.write_text("".join(f"#include <{name}>\n" for name in names), encodin
 
 common = ["clang-tidy-19", "--quiet", f"--config-file={root}/.clang-tidy",
           f"--header-filter=^{root}/(include|allocators|src)/"]
-jobs = [[*common, str(everything), "--", "-std=c++20", "-Wall", "-Wextra", "-Wundef", f"-I{root}/include",
-         f"-I{root}"]]
-jobs += [[*common, "-p", str(build), str(path)] for path in sorted((root / "src").rglob("*.cpp"))]
+jobs = [[*common, str(everything), "--", "-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion",
+         "-Wno-sign-conversion", "-Wundef", f"-I{root}/include", f"-I{root}"]]
+jobs += [[*common, "--extra-arg=-Wno-sign-conversion", "-p", str(build), str(path)] for path in sorted((root / "src").rglob("*.cpp"))]
 
 
 def tidy(command):
