@@ -11,10 +11,11 @@ work() {
         echo "#include \"$header\""
     done >kit.cpp
     g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
-    for source in $(ls -S "$SOURCE_DIR"/src/malloc/*.cpp | head -n 2); do
+    for source in malloc process_heap; do
+        source=$SOURCE_DIR/src/malloc/$source.cpp
         g++ "${flags[@]}" -O2 -g -fno-exceptions -fno-rtti -c "$source" -o "keep/$(basename "$source").o"
     done
-    g++ "${flags[@]}" -O2 -c "$inputs/build.cpp" -o keep/build.o
+    g++ "${flags[@]}" -O1 -c "$inputs/build.cpp" -o keep/build.o
     g++ -pthread keep/build.o -o keep/program
     keep/program
 }

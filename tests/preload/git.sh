@@ -15,7 +15,7 @@ work() {
     cd tree
     mkdir -p include
     cp -r "$SOURCE_DIR"/include/cairn include/
-    cp "$inputs"/* .
+    cp -r "$inputs"/* .
     for i in {1..40}; do
         seq "$i" 7 3000 >"list.$((i % 9))"
         sed -i "$((i % 50 + 1))s/\$/ # change $i/" script.bash work.py

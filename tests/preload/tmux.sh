@@ -31,7 +31,7 @@ work() {
     mux kill-window -t one:5
     # The other side of the split is full at once; the shell's prompt needs a moment to come back.
     local tries=0
-    until mux capture-pane -p -t one:0.0 | grep -q '^>$' || [ $tries -gt 100 ]; do
+    until mux capture-pane -p -t one:0.0 | grep "^>\$" >/dev/null || [ $tries -gt 100 ]; do
         tries=$((tries + 1))
         sleep 0.05
     done
