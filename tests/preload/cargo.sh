@@ -16,7 +16,7 @@ work() {
     cp -r "$inputs/cargo" crate
     cd crate
     cargo build --offline --release --jobs 2
-    cargo test --offline --quiet -- --test-threads=2 | sed 's/finished in .*//'
+    cargo test --offline --quiet --lib -- --test-threads=2 | sed 's/finished in .*//'
     target/release/work
     cp target/release/work target/release/libwork.rlib ../keep
 }
