@@ -15,10 +15,10 @@
 #include <thread>
 
 // So that a request which no machine can serve is nullptr under the sanitizers too.
-extern "C" inline const char *__asan_default_options() {
+extern "C" [[gnu::used]] inline const char *__asan_default_options() {
     return "allocator_may_return_null=1";
 }
-extern "C" inline const char *__tsan_default_options() {
+extern "C" [[gnu::used]] inline const char *__tsan_default_options() {
     return "allocator_may_return_null=1";
 }
 

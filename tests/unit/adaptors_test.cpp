@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// Heaps under containers: std::allocator's requirements, over-aligned types, and that everything comes back.
+#include <cairn/adapt/pmr.hpp>
+#include <cairn/adapt/std_allocator.hpp>
+#include <cairn/core/compose.hpp>
+#include <cairn/source/system_malloc.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+/// Counts live blocks; knows no memalign.
+class Counting {
+public:
+    void *malloc(std::size_t size) {
+        ++live;
+        return below_.malloc(size);
+    }
+    void free(void *p) {
+        --live;
+        below_.free(p);
+    }
+    int live = 0;
+
+private:
+    MallocHeap below_;
+};
+static_assert(capabilities_of<Counting> == Capability::none);
+
+/// With memalign, and the alignment of nothing in particular.
+class CountingAligned : public Counting {
+public:
+    static constexpr std::size_t alignment = 8;
+    void *memalign(std::size_t wanted, std::size_t size) {
+        ++live;
+        ++aligned;
+        return below_.memalign(wanted, size);
+    }
+    int aligned = 0;
+
+private:
+    MallocHeap below_;
+};
+static_assert(AlignedHeap<CountingAligned>);
+
+struct alignas(256) Wide {
+    int value[10];
+};
+
+template <class H>
+class Adaptors : public testing::Test {
+protected:
+    ~Adaptors() override { EXPECT_EQ(heap.live, 0) << "not everything was given back"; }
+    H heap;
+};
+using Heaps = testing::Types<Counting, CountingAligned>;
+TYPED_TEST_SUITE(Adaptors, Heaps);
+
+TYPED_TEST(Adaptors, StandardContainers) {
+    std::vector<int, StdAllocator<int, TypeParam>> vector(this->heap);
+    std::map<int, int, std::less<>, StdAllocator<std::pair<const int, int>, TypeParam>> map(this->heap);
+    std::list<int, StdAllocator<int, TypeParam>> list(this->heap);
+    std::deque<Wide, StdAllocator<Wide, TypeParam>> deque(this->heap);
+    for (int i = 0; i < 1000; ++i) {
+        vector.push_back(i);
+        map[i * 7 % 1000] = i;
+        list.push_front(i);
+        deque.push_back(Wide{{i}});
+        ASSERT_TRUE(is_aligned(&deque.back(), alignof(Wide)));
+    }
+    EXPECT_EQ(std::accumulate(vector.begin(), vector.end(), 0), 499'500);
+    EXPECT_EQ(map.size(), 1000u);
+    EXPECT_EQ(deque[777].value[0], 777);
+    const auto copy = vector;
+    EXPECT_EQ(copy, vector);
+    EXPECT_GT(this->heap.live, 2000);
+}
+
+TYPED_TEST(Adaptors, AllocatorsAreEqualIfTheirHeapIs) {
+    TypeParam other;
+    const StdAllocator<int, TypeParam> one(this->heap);
+    const StdAllocator<char, TypeParam> rebound(one);
+    EXPECT_TRUE(one == rebound);
+    EXPECT_TRUE(rebound == one);
+    EXPECT_FALSE((one == StdAllocator<int, TypeParam>(other)));
+    EXPECT_TRUE((one != StdAllocator<int, TypeParam>(other)));
+    using Traits = std::allocator_traits<StdAllocator<char, TypeParam>>;
+    static_assert(std::same_as<typename Traits::template rebind_alloc<int>, StdAllocator<int, TypeParam>>);
+    static_assert(!Traits::is_always_equal::value);
+}
+
+TYPED_TEST(Adaptors, MemoryResource) {
+    HeapResource resource(this->heap);
+    {
+        std::pmr::vector<std::pmr::string> strings(&resource);
+        std::pmr::unordered_map<int, std::pmr::string> map(&resource);
+        for (int i = 0; i < 300; ++i) {
+            strings.emplace_back(200, static_cast<char>('a' + i % 26));
+            map.emplace(i, "a string that does not fit into the object itself");
+        }
+        EXPECT_EQ(strings[25], std::pmr::string(200, 'z'));
+        EXPECT_EQ(strings[0].get_allocator().resource(), &resource);
+        EXPECT_GT(this->heap.live, 600);
+    }
+    EXPECT_EQ(this->heap.live, 0);
+
+    for (std::size_t wanted = 1; wanted <= 64_KiB; wanted *= 2) {
+        for (const std::size_t size : {0, 1, 100, 5000}) {
+            void *const p = resource.allocate(size, wanted);
+            EXPECT_TRUE(is_aligned(p, wanted)) << size << " bytes at " << wanted;
+            std::memset(p, 1, size);
+            resource.deallocate(p, size, wanted);
+        }
+    }
+}
+
+TYPED_TEST(Adaptors, ResourcesAreEqualIfTheirHeapIs) {
+    TypeParam other;
+    const HeapResource one(this->heap);
+    const HeapResource same(this->heap);
+    const HeapResource different(other);
+    EXPECT_TRUE(one == same);
+    EXPECT_FALSE(one == different);
+    EXPECT_FALSE(one == *std::pmr::new_delete_resource());
+}
+
+TEST(OverAligned, UsesMemalignOnlyWhereItIsNeeded) {
+    CountingAligned heap;
+    void *const plain = malloc_aligned(heap, 8, 100);
+    EXPECT_EQ(heap.aligned, 0);
+    void *const aligned = malloc_aligned(heap, 16, 100);
+    EXPECT_EQ(heap.aligned, 1);
+    free_aligned(heap, plain, 8);
+    free_aligned(heap, aligned, 16);
+    EXPECT_EQ(heap.live, 0);
+}
+
+TEST(OverAligned, RefusesWhatDoesNotFit) {
+    Counting heap;
+    EXPECT_EQ(malloc_aligned(heap, 64, SIZE_MAX - 32), nullptr);
+    EXPECT_EQ(malloc_aligned(heap, std::size_t{1} << 63, 1), nullptr);
+    EXPECT_EQ(heap.live, 0);
+}
+
+} // namespace

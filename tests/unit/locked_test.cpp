@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// LockedHeap: each operation runs with the lock held, once, and the lock is free afterwards.
+#include <cairn/core/archetype.hpp>
+#include <cairn/thread/locked.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+int held = 0;
+int taken = 0;
+std::vector<std::string> unlocked_calls;
+int calls = 0;
+
+struct WatchedLock {
+    void lock() {
+        ++held;
+        ++taken;
+    }
+    void unlock() { --held; }
+};
+
+/// Can do everything, and writes down who came without the lock.
+struct Spy {
+    void *malloc(std::size_t) { return see("malloc"); }
+    void free(void *) { see("free"); }
+    std::size_t getSize(void *) const { return see("getSize") == nullptr ? 0 : 1; }
+    void clear() { see("clear"); }
+    void *memalign(std::size_t, std::size_t) { return see("memalign"); }
+    void *reallocate(void *, std::size_t) { return see("reallocate"); }
+    void *malloc_zeroed(std::size_t) { return see("malloc_zeroed"); }
+    void *calloc(std::size_t, std::size_t) { return see("calloc"); }
+    bool owns(const void *) const { return see("owns") != nullptr; }
+    std::size_t remaining() const { return see("remaining") == nullptr ? 0 : 1; }
+
+    static void *see(const char *name) {
+        ++calls;
+        if (held != 1) {
+            unlocked_calls.emplace_back(name);
+        }
+        return &held;
+    }
+};
+static_assert(capabilities_of<Spy> == Capability::all);
+
+TEST(LockedHeap, HoldsTheLockInEveryOperation) {
+    LockedHeap<Spy, WatchedLock> heap;
+    static_assert(capabilities_of<decltype(heap)> == Capability::all);
+    void *const answer = &held;
+    EXPECT_EQ(heap.malloc(1), answer);
+    heap.free(answer);
+    EXPECT_EQ(heap.getSize(answer), 1u);
+    heap.clear();
+    EXPECT_EQ(heap.memalign(8, 8), answer);
+    EXPECT_EQ(heap.reallocate(answer, 8), answer);
+    EXPECT_EQ(heap.malloc_zeroed(1), answer);
+    EXPECT_EQ(heap.calloc(1, 1), answer);
+    EXPECT_TRUE(heap.owns(answer));
+    EXPECT_EQ(heap.remaining(), 1u);
+    EXPECT_EQ(unlocked_calls, std::vector<std::string>());
+    EXPECT_EQ(calls, 10) << "two operations, and one for each of the eight capabilities";
+    EXPECT_EQ(taken, calls);
+    EXPECT_EQ(held, 0);
+}
+
+TEST(LockedHeap, NestsByRank) {
+    using Inner = LockedHeap<Spy, RankedLock<sync::Rank::leaf>>;
+    LockedHeap<Inner> heap;
+    held = 1;
+    EXPECT_NE(heap.malloc(1), nullptr);
+    held = 0;
+}
+
+} // namespace

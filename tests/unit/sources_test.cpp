@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+//
+// What only a source can get wrong: that the operating system has everything back, and what happens at its
+// limits.
+#include <cairn/source/mapping_table.hpp>
+#include <cairn/source/mmap.hpp>
+#include <cairn/source/sbrk.hpp>
+#include <cairn/source/static_buffer.hpp>
+#include <cairn/source/system_malloc.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace cairn;
+
+namespace {
+
+/// Is the page at p mapped?
+bool mapped(const void *p) {
+    unsigned char residency = 0;
+    void *const page = reinterpret_cast<void *>(align_down(address_of(p), platform::vm::page_size()));
+    return mincore(page, 1, &residency) == 0;
+}
+
+std::uintptr_t program_break() {
+    return address_of(sbrk(0));
+}
+
+TEST(MmapHeap, UnmapsWhatIsFreedAndAtTheEndWhatIsNot) {
+    void *freed = nullptr;
+    void *kept = nullptr;
+    void *aligned = nullptr;
+    {
+        MmapHeap heap;
+        freed = heap.malloc(100'000);
+        kept = heap.malloc(100'000);
+        aligned = heap.memalign(1_MiB, 10'000);
+        ASSERT_TRUE(freed != nullptr && kept != nullptr && aligned != nullptr);
+        EXPECT_TRUE(mapped(freed));
+        heap.free(freed);
+        EXPECT_FALSE(mapped(freed));
+        EXPECT_FALSE(heap.owns(freed));
+        EXPECT_TRUE(mapped(static_cast<char *>(kept) + 99'999));
+        EXPECT_TRUE(heap.owns(kept));
+    }
+    EXPECT_FALSE(mapped(kept));
+    EXPECT_FALSE(mapped(static_cast<char *>(kept) + 99'999));
+    EXPECT_FALSE(mapped(aligned));
+}
+
+TEST(MmapHeap, RoundsUpToPagesAndNoFurther) {
+    const std::size_t page = platform::vm::page_size();
+    MmapHeap heap;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, page - 1, page}) {
+        void *const p = heap.malloc(size);
+        EXPECT_EQ(heap.getSize(p), page);
+    }
+    EXPECT_EQ(heap.getSize(heap.malloc(page + 1)), 2 * page);
+    EXPECT_EQ(heap.getSize(heap.memalign(16 * page, page)), page)
+        << "the slack of an alignment is given back";
+}
+
+TEST(MmapHeapDeathTest, StopsAtAForeignPointer) {
+    MmapHeap heap;
+    void *const p = heap.malloc(10'000);
+    EXPECT_DEATH(heap.free(static_cast<char *>(p) + 16), "cairn: free of 0x[0-9a-f]+, which is not a block");
+    EXPECT_DEATH(heap.free(&heap), "not a block of this MmapHeap");
+    heap.free(p);
+    EXPECT_DEATH(heap.free(p), "not a block of this MmapHeap");
+}
+
+TEST(MappingTable, AgreesWithAMap) {
+    MappingTable table;
+    std::map<std::uintptr_t, std::size_t> model;
+    std::mt19937_64 random(1);
+    const auto pointer = [](std::uintptr_t start) { return reinterpret_cast<const void *>(start); };
+    EXPECT_EQ(table.length_of(pointer(4096)), 0u);
+    for (int i = 0; i < 50'000; ++i) {
+        // Few addresses, so that removals meet long runs of neighbours.
+        const std::uintptr_t start = (1 + random() % (i < 25'000 ? 300 : 6000)) * 4096;
+        if (model.contains(start)) {
+            table.remove(pointer(start));
+            model.erase(start);
+        } else {
+            const std::size_t length = 1 + random() % 1000;
+            ASSERT_TRUE(table.put(pointer(start), length));
+            model.emplace(start, length);
+        }
+        const std::uintptr_t other = (1 + random() % 6000) * 4096;
+        ASSERT_EQ(table.length_of(pointer(other)), model.contains(other) ? model.at(other) : 0);
+    }
+    std::size_t seen = 0;
+    table.for_each([&](void *start, std::size_t length) {
+        ++seen;
+        EXPECT_EQ(model.at(address_of(start)), length);
+    });
+    EXPECT_EQ(seen, model.size());
+    table.release();
+    EXPECT_EQ(table.length_of(pointer(model.begin()->first)), 0u);
+}
+
+TEST(SbrkHeap, LowersTheBreakAgain) {
+    const std::uintptr_t before = program_break();
+    {
+        SbrkHeap heap;
+        if (heap.malloc(1) == nullptr) {
+            GTEST_SKIP() << "this C library's sbrk does not grow";
+        }
+        auto *const a = static_cast<char *>(heap.malloc(100));
+        auto *const b = static_cast<char *>(heap.malloc(100));
+        EXPECT_EQ(a + 112, b) << "block behind block";
+        EXPECT_GT(program_break(), before);
+        heap.clear();
+        EXPECT_EQ(program_break(), before);
+        heap.malloc(5000);
+    }
+    EXPECT_EQ(program_break(), before);
+}
+
+TEST(SbrkHeap, ShrinksOverInterleavedHeaps) {
+    const std::uintptr_t before = program_break();
+    auto one = std::make_unique<SbrkHeap>();
+    auto *const first = static_cast<char *>(one->malloc(100'000));
+    if (first == nullptr) {
+        GTEST_SKIP() << "this C library's sbrk does not grow";
+    }
+    std::memset(first, 1, 100'000);
+    auto two = std::make_unique<SbrkHeap>();
+    ASSERT_NE(two->malloc(100'000), nullptr);
+    auto *const third = static_cast<char *>(one->malloc(100'000));
+    ASSERT_NE(third, nullptr);
+    const std::uintptr_t all = program_break();
+    EXPECT_GT(all, before + 300'000);
+
+    one.reset(); // its upper stretch is on top and goes; the lower one is under the other heap: its pages go
+    EXPECT_LT(program_break(), all - 90'000);
+    EXPECT_GT(program_break(), before + 100'000);
+    EXPECT_EQ(first[50'000], 0) << "the pages were given back and read as zero";
+    two.reset();
+    EXPECT_LE(program_break(), before + 110'000) << "down to the first heap's addresses, which stay used";
+    sbrk(static_cast<std::intptr_t>(before - program_break()));
+}
+
+TEST(StaticBufferHeap, HandsOutExactlyWhatItHas) {
+    StaticBufferHeap<1024> heap;
+    EXPECT_EQ(heap.remaining(), 1024u);
+    EXPECT_EQ(heap.malloc(1025), nullptr);
+    void *const a = heap.malloc(1);
+    EXPECT_EQ(heap.remaining(), 1008u);
+    EXPECT_TRUE(heap.owns(a));
+    EXPECT_FALSE(heap.owns(static_cast<char *>(a) + 16));
+    EXPECT_FALSE(heap.owns(&a));
+    EXPECT_EQ(heap.malloc(1009), nullptr);
+    EXPECT_NE(heap.malloc(1008), nullptr);
+    EXPECT_EQ(heap.remaining(), 0u);
+    EXPECT_EQ(heap.malloc(1), nullptr);
+    heap.clear();
+    EXPECT_EQ(heap.remaining(), 1024u);
+    EXPECT_NE(heap.malloc(1024), nullptr);
+}
+
+} // namespace
