@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# `cmake --install`: headers, libraries, the command, a CMake package, a pkg-config file, manual pages.
+# `cmake --install`: headers, libraries, the program, a CMake package, a pkg-config file, manual pages.
 
 if(CAIRN_SANITIZER)
   return()
