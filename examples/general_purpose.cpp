@@ -24,7 +24,7 @@ using namespace cairn;
 namespace {
 
 using Bin = Compose<MmapHeap, Bump<64_KiB>, Freelist, SizeHeader>;
-using Heap =
+using General =
     Compose<MmapHeap, SizeHeader,                                 // large blocks
             Segregated<GeometricSizeClasses<32_KiB, 1_KiB>, Bin>, // small ones, a list for each class
             Ansi,                                                 // malloc(0), realloc, calloc

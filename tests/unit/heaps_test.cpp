@@ -22,7 +22,7 @@ using namespace cairn;
 namespace {
 
 /// Writes down what it is asked for. Blocks lie behind each other, so their distance tells what was asked.
-class Recorder : public StaticBufferHeap<1_MiB> {
+class Recorder : public StaticBufferHeap<64_KiB> {
 public:
     void *malloc(std::size_t size) {
         asked().push_back(size);
