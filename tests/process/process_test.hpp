@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 
 /// Ends the program with status 1 and a line that says which condition did not hold.
 #define CHECK(condition) ((condition) ? void() : process_test::failed(__FILE__, __LINE__, #condition))
