@@ -12,7 +12,7 @@ install(DIRECTORY include/cairn DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
 install(DIRECTORY allocators DESTINATION "${CAIRN_INSTALL_ALLOCATORS}" FILES_MATCHING PATTERN "*.hpp")
 
 set(installed_targets cairn_kit)
-foreach(target cairn_shared cairn_static cairn_program)
+foreach(target cairn_malloc cairn_shared cairn_static cairn_program)
   if(TARGET ${target})
     list(APPEND installed_targets ${target})
   endif()

@@ -45,8 +45,14 @@ endforeach()
 # The archive overrides malloc only if its member is pulled in: say so at the link, whatever the program calls.
 target_link_options(cairn_static INTERFACE LINKER:--undefined=malloc LINKER:--undefined=cairn_version)
 
-set_target_properties(cairn_shared PROPERTIES EXPORT_NAME malloc)
+# A program may call no malloc of its own: a linker that drops what seems unused must be told to keep it.
+add_library(cairn_malloc INTERFACE)
+target_link_libraries(cairn_malloc INTERFACE
+  -Wl,--push-state,--no-as-needed cairn_shared -Wl,--pop-state)
+
+set_target_properties(cairn_malloc PROPERTIES EXPORT_NAME malloc)
+set_target_properties(cairn_shared PROPERTIES EXPORT_NAME malloc_shared)
 set_target_properties(cairn_static PROPERTIES EXPORT_NAME malloc_static)
-add_library(cairn::malloc ALIAS cairn_shared)
+add_library(cairn::malloc ALIAS cairn_malloc)
 add_library(cairn::malloc_static ALIAS cairn_static)
 add_dependencies(cairn_product cairn_shared cairn_static)
