@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// What one thread allocated, another one freed, and the first thread ended, goes back as well; so does what a
+// sleeping thread's blocks left when all of them were freed by others and it woke for one call.
+#include "process_test.hpp"
+
+using namespace process_test;
+
+int main() {
+    constexpr std::size_t size = 256;
+    constexpr unsigned count = 256 * MiB / size;
+    static void *blocks[count];
+    in_thread([] {
+        for (void *&p : blocks) {
+            p = malloc(size);
+            CHECK(p != nullptr);
+            std::memset(p, 1, size);
+        }
+    });
+    const std::size_t peak = resident();
+    for (void *p : blocks) {
+        free(p);
+    }
+    sleep_seconds(1.2);
+    const std::size_t after = resident();
+    dprintf(1, "peak %.1f MiB, 1.2 s after the end %.1f MiB\n", mebibytes(peak), mebibytes(after));
+    CHECK(peak > 256 * MiB && after <= sizeof blocks + 32 * MiB);
+}
