@@ -14,13 +14,16 @@
 #include <mutex>
 #include <thread>
 
-// So that a request which no machine can serve is nullptr under the sanitizers too.
-extern "C" [[gnu::used]] inline const char *__asan_default_options() {
+// So that a request which no machine can serve is nullptr under the sanitizers too. Not inline: their
+// runtimes have weak definitions, and each program includes this header once.
+// NOLINTBEGIN(misc-definitions-in-headers)
+extern "C" const char *__asan_default_options() {
     return "allocator_may_return_null=1";
 }
-extern "C" [[gnu::used]] inline const char *__tsan_default_options() {
+extern "C" const char *__tsan_default_options() {
     return "allocator_may_return_null=1";
 }
+// NOLINTEND(misc-definitions-in-headers)
 
 namespace cairn::conformance {
 
@@ -235,7 +238,7 @@ TYPED_TEST_P(Conformance, AlignmentsUpToAMegabyte) {
         const Instance<TypeParam> heap;
         Model<typename TypeParam::Heap> model(*heap);
         for (std::size_t wanted = 1; wanted <= 1_MiB; wanted *= 2) {
-            for (const std::size_t size : {1, 8, 24, 100, 4000, 4096, 100000}) {
+            for (const std::size_t size : std::vector<std::size_t>{1, 8, 24, 100, 4000, 4096, 100000}) {
                 model.admit((*heap).memalign(wanted, size), size, wanted);
             }
         }

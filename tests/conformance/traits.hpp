@@ -6,6 +6,9 @@
 
 #include "watched_source.hpp"
 
+#include <cairn/core/compose.hpp>
+#include <cairn/source/mmap.hpp>
+
 namespace cairn::conformance {
 
 template <class H>
@@ -32,6 +35,13 @@ struct Row {
     static constexpr bool c_semantics = false;
     /// Several threads may call at once, and free each other's blocks.
     static constexpr bool thread_safe = false;
+};
+
+/// The row of a composition: Stages on MmapHeap, and on any source.
+template <class... Stages>
+struct On : Row<Compose<MmapHeap, Stages...>> {
+    template <class Source>
+    using Over = Compose<Source, Stages...>;
 };
 
 template <class T>

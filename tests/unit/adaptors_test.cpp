@@ -117,7 +117,7 @@ TYPED_TEST(Adaptors, MemoryResource) {
     EXPECT_EQ(this->heap.live, 0);
 
     for (std::size_t wanted = 1; wanted <= 64_KiB; wanted *= 2) {
-        for (const std::size_t size : {0, 1, 100, 5000}) {
+        for (const std::size_t size : std::vector<std::size_t>{0, 1, 100, 5000}) {
             void *const p = resource.allocate(size, wanted);
             EXPECT_TRUE(is_aligned(p, wanted)) << size << " bytes at " << wanted;
             std::memset(p, 1, size);

@@ -143,7 +143,7 @@ TEST(HybridHeap, ChoosesBySize) {
     HybridHeap<100, StaticBufferHeap<64_KiB>, Recorder> by_owner;
     Recorder::forget();
     const auto use = [](auto &heap) {
-        for (const std::size_t size : {1, 99, 100, 101, 5000}) {
+        for (const std::size_t size : Sizes{1, 99, 100, 101, 5000}) {
             heap.free(heap.malloc(size));
         }
     };
