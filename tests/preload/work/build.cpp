@@ -45,13 +45,15 @@ std::size_t weigh(const Tree &tree) {
     return sum;
 }
 
-template <int Depth> struct Counter {
+template <int Depth>
+struct Counter {
     static std::size_t count(const std::string &text, char letter) {
         return Counter<Depth - 1>::count(text.substr(text.size() / 2), letter) +
                static_cast<std::size_t>(std::count(text.begin(), text.end(), letter));
     }
 };
-template <> struct Counter<0> {
+template <>
+struct Counter<0> {
     static std::size_t count(const std::string &, char) { return 0; }
 };
 
