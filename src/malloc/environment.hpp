@@ -3,8 +3,7 @@
 // Environment: a variable's value, read without libc's help, as getenv may be a program's own function.
 //
 // Errors:  nullptr when the variable is not set, when there is no environment yet, and when the program runs
-// with
-//          raised privileges: a user must not steer a set-user-ID program's memory.
+//          with raised privileges: a user must not steer a set-user-ID program's memory.
 // Threads: the start of the process, before there is a second thread.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // The C interface: malloc and its family, as C23, POSIX and glibc have them.
 //
-// Errors: nullptr and errno = ENOMEM when out of memory, EINVAL for a bad alignment; free keeps errno.
+// Errors:  nullptr and errno = ENOMEM when out of memory, EINVAL for a bad alignment; free keeps errno.
 #include "process_heap.hpp"
 
 #include <cerrno>

@@ -3,8 +3,7 @@
 // Options: what a user may set, from the environment (CAIRN_OPTIONS=name:value,...) and by mallopt.
 //
 // Adds:    the values, and one table that says what each one is. The parser, `cairn info` and the tests that
-// check
-//          the manual page read the table and nothing else.
+//          check the manual page read the table and nothing else.
 // Errors:  an unknown name or a bad value is one line on stderr; what was in force before stays.
 // Threads: read_options is for the start of the process, before there is a second thread.
 // Cost:    nothing is allocated.

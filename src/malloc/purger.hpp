@@ -6,8 +6,7 @@
 //
 // Threads: `surplus` any, with no lock held; `forget` in the child of a fork.
 // Cost:    `surplus` is called by the slow path of free when more than `wake_at` bytes are free; one load
-// when the
-//          thread is at work already.
+//          when the thread is at work already.
 #pragma once
 
 #include "options.hpp"

@@ -4,8 +4,10 @@
 // to.
 //
 // Adds:    a ledger, one for all WatchedSources, since a composition makes its own: live blocks, requests,
-// the peak. Needs:   the system's malloc. Keeps:   a free of what is not live is a failed test. Threads: one
-// at a time.
+//          the peak.
+// Needs:   the system's malloc.
+// Keeps:   a free of what is not live is a failed test.
+// Threads: one at a time.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

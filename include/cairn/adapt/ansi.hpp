@@ -3,17 +3,16 @@
 // AnsiHeap: what C asks of malloc, free, calloc and realloc, on a heap that knows less.
 //
 // Adds:    a block of its own for malloc(0); free(nullptr); calloc that notices an overflow; reallocate with
-// C's cases
-//          (a null pointer, a size of 0, failure leaves the block as it was); malloc_zeroed. memalign, owns
-//          and clear where the heap below has them.
+//          C's cases (a null pointer, a size of 0, failure leaves the block as it was); malloc_zeroed.
+//          memalign, owns and clear where the heap below has them.
 // Needs:   a heap that knows the size of a block.
 // Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block
-// can not
-//          overflow. errno is left to the C interface.
+//          can not overflow. errno is left to the C interface.
 // Threads: those of the heap below.
 // Errors:  nullptr.
 // Cost:    two comparisons a malloc, one a free. reallocate keeps the block if the new size fills at least
-// half of it. Source:  Heap Layers, Table 1: ANSIWrapper. ISO C17, section 7.22.3.
+//          half of it.
+// Source:  Heap Layers, Table 1: ANSIWrapper. ISO C17, section 7.22.3.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

@@ -8,7 +8,7 @@
 // Threads: those of the heap.
 // Errors:  nullptr.
 // Cost:    without memalign: `wanted` bytes more, in which the word before the block says where the heap's
-// block starts.
+//          block starts.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

@@ -5,8 +5,7 @@
 // Adds:    allocate and deallocate of T, for std::vector<T, StdAllocator<T, H>> and the like.
 // Needs:   a heap that lives longer than what is allocated from it: it is referred to, not owned.
 // Keeps:   two are equal if they refer to one heap. Over-aligned types are aligned. Containers keep their
-// allocator
-//          when they are copied or moved into, as they do with std::pmr.
+//          allocator when they are copied or moved into, as they do with std::pmr.
 // Threads: those of the heap.
 // Errors:  std::bad_alloc; std::bad_array_new_length if n objects do not fit into a size_t.
 // Cost:    a pointer in the container.

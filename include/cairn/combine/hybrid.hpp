@@ -4,11 +4,13 @@
 //
 // Adds:    the choice. getSize where blocks tell their size; owns and clear where both heaps have them.
 // Needs:   a way to know whose a block is: both heaps record sizes in the same way and exactly
-// (SameSizeRecord), or the
-//          small one can tell its own (OwningHeap).
+//          (SameSizeRecord), or the small one can tell its own (OwningHeap).
 // Keeps:   a block goes back where it came from. No request is passed to the other heap when one is out of
-// memory. Threads: one at a time. Errors:  nullptr from the heap that was asked. Cost:    a comparison for
-// malloc, the size or the small heap's `owns` for free. Source:  Heap Layers, Table 1: HybridHeap.
+//          memory.
+// Threads: one at a time.
+// Errors:  nullptr from the heap that was asked.
+// Cost:    a comparison for malloc, the size or the small heap's `owns` for free.
+// Source:  Heap Layers, Table 1: HybridHeap.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

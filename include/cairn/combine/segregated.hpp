@@ -3,11 +3,10 @@
 // SegregatedHeap: strict segregated fits. Each size class has a heap of its own; no block is split or joined.
 //
 // Adds:    size classes: every request up to Classes::largest is rounded up to its class and served by that
-// class's
-//          heap, larger ones by Big. getSize; clear where both heaps have it.
+//          class's heap, larger ones by Big. getSize; clear where both heaps have it.
 // Needs:   Little and Big that record sizes in one way, found from the block alone (SameSizeRecord), and
-// exactly: a
-//          block of a class says the size of the class. Classes: a generator of include/cairn/sizeclass/.
+//          exactly: a block of a class says the size of the class. Classes: a generator of
+//          include/cairn/sizeclass/.
 // Keeps:   each little heap sees requests of one size, so a list of free blocks is enough for it.
 // Threads: one at a time.
 // Errors:  nullptr from the heap that was asked; a class never takes from another.

@@ -9,8 +9,7 @@
 //     using Pool = FreelistHeap<BumpHeap<MmapHeap, 64_KiB>>;
 //
 // Adds:    nothing: it is a type alias. A layer `XHeap<Super, ...>` comes with a stage `X<...>`, which is a
-// type with
-//          a member template `on<Super>` that names the layer.
+//          type with a member template `on<Super>` that names the layer.
 // Needs:   a heap at the bottom; each stage's layer says what it needs of the one below.
 // Keeps:   both forms are one type.
 // Cost:    none.

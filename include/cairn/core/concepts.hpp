@@ -5,14 +5,12 @@
 //
 // Needs:   nothing.
 // Keeps:   result types are exact and questions are const, so a near miss is refused at the layer's name and
-// not deep
-//          inside of it. An exception specification is not asked for: a heap reports "out of memory" by
-//          nullptr, and a layer that throws instead is a heap too.
+//          not deep inside of it. An exception specification is not asked for: a heap reports "out of memory"
+//          by nullptr, and a layer that throws instead is a heap too.
 // Threads: none: what a heap allows is said by each heap.
 // Cost:    none at run time.
 // Source:  Heap Layers, section 3: a heap is what has malloc and free; the two coding guidelines (nullptr
-// from below
-//          is passed up or handled, destroying a heap gives back all it holds) are checked by
+//          from below is passed up or handled, destroying a heap gives back all it holds) are checked by
 //          tests/conformance/.
 #pragma once
 

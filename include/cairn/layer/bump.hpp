@@ -5,13 +5,11 @@
 // Adds:    small blocks out of large chunks; clear; owns. free does nothing: a layer above reuses blocks.
 // Needs:   a heap.
 // Keeps:   a request that no chunk can hold gets a chunk of its own, and the current one stays in use. clear
-// and the
-//          destructor give every chunk back.
+//          and the destructor give every chunk back.
 // Threads: one at a time.
 // Errors:  nullptr when the heap below has no chunk; a smaller request may still fit into the current one.
 // Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and
-// what is left
-//          at its end. owns walks the chunks.
+//          what is left at its end. owns walks the chunks.
 // Source:  Heap Layers, Table 1: ChunkHeap and ZoneHeap.
 #pragma once
 

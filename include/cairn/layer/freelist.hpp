@@ -5,8 +5,7 @@
 // Adds:    reuse. getSize, owns and clear where the heap below has them.
 // Needs:   a heap. Requests of one size only: a build with assertions stops at another one.
 // Keeps:   a free block's first word links the list, so a block has room for a pointer. Destroying the heap
-// gives the
-//          listed blocks back.
+//          gives the listed blocks back.
 // Threads: one at a time.
 // Errors:  nullptr when the list is empty and the heap below has nothing.
 // Cost:    some four instructions each way; the list is not bounded.

@@ -3,15 +3,14 @@
 // SizeHeaderHeap: records the size of each block in a header just before it.
 //
 // Adds:    getSize, answered by the block alone (SizeRecord names the header, for layers that tell blocks of
-// several
-//          heaps apart by their size). owns and clear where the heap below has them.
+//          several heaps apart by their size). owns and clear where the heap below has them.
 // Needs:   a heap.
 // Keeps:   getSize is what was asked for; the alignment of the heap below, up to that of C's malloc.
 // Threads: those of the heap below.
 // Errors:  nullptr from below, and when size and header do not fit into a size_t.
 // Cost:    16 bytes a block, one store, one load.
 // Source:  Heap Layers, section 6.1: SizeHeap. There a nullptr from below is written to; here it is passed
-// up.
+//          up.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

@@ -5,13 +5,12 @@
 // Adds:    take(bytes): a range that starts on a window border; extend; give back.
 // Needs:   platform::vm.
 // Keeps:   neighbouring windows where it can, so that the kernel holds them as one mapping (the number of
-// mappings
-//          of a process is limited). Never reserves more than is asked for, so it works under `ulimit -v`.
+//          mappings of a process is limited). Never reserves more than is asked for, so it works under
+//          `ulimit -v`.
 // Threads: the caller holds a lock.
 // Errors:  nullptr, when the kernel or a limit says no.
 // Cost:    one mmap in the good case; where the next window is in use by others, one more per miss, and after
-// a few
-//          the kernel chooses a place (three calls).
+//          a few the kernel chooses a place (three calls).
 #pragma once
 
 #include <cairn/platform/vm.hpp>

@@ -9,8 +9,7 @@
 // Keeps:   a SharedLine's `owner` is non-null only while the slot is the first of a superblock in a heap.
 // Threads: see each field.
 // Source:  Wen and Deng, section 3.2.2: keep the metadata together and apart from the blocks, or each remote
-// free
-//          misses on a line of its own.
+//          free misses on a line of its own.
 #pragma once
 
 #include <cairn/platform/features.hpp>

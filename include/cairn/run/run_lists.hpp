@@ -4,13 +4,12 @@
 //
 // Adds:    insert, remove, and the shortest run that holds a request, aligned if asked.
 // Needs:   the OwnerLine of a free run's first slot for links and length; the last slot's for the length
-// alone
-//          (the boundary tag that the neighbour behind finds it by).
+//          alone (the boundary tag that the neighbour behind finds it by).
 // Keeps:   each list holds runs of exactly its length, most recently freed first.
 // Threads: the caller holds the run heap's lock.
 // Cost:    a bitmap search over 8 words; aligned requests may look at the runs of a few lengths.
-// Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags
-// (LKmalloc, 3.3).
+// Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags (LKmalloc,
+//          3.3).
 #pragma once
 
 #include <cairn/run/segment.hpp>

@@ -4,11 +4,9 @@
 //
 // Adds:    malloc, free, memalign, malloc_zeroed (fresh pages are zero), getSize, owns, clear.
 // Needs:   nothing below; keeps the lengths of its mappings apart from them, in a MappingTable, so that a
-// block starts
-//          on a page and a request of whole pages costs no page more.
+//          block starts on a page and a request of whole pages costs no page more.
 // Keeps:   blocks are page aligned; a pointer that it did not map stops the program; destroying the heap
-// unmaps all,
-//          live blocks too.
+//          unmaps all, live blocks too.
 // Threads: one at a time (LockedHeap where several must).
 // Errors:  nullptr when the kernel refuses the mapping, or the table's.
 // Cost:    a system call each way, a fault for each page touched, up to a page lost at a block's end.

@@ -3,14 +3,14 @@
 // SbrkHeap: memory at the program break, block behind block.
 //
 // Adds:    malloc, clear. free does nothing: the break can not be cut in the middle; a layer above reuses
-// blocks. Needs:   nothing below. A C library whose sbrk grows (glibc; that of musl always refuses, and so
-// does this heap). Keeps:   blocks follow each other without a gap while nobody else moves the break; where
-// somebody did, a new stretch
-//          starts behind. clear and the destructor lower the break over all stretches that are still on top,
-//          and give the pages of the others back to the kernel, whose addresses stay used.
+//          blocks.
+// Needs:   nothing below. A C library whose sbrk grows (glibc; that of musl always refuses, and so does this
+//          heap).
+// Keeps:   blocks follow each other without a gap while nobody else moves the break; where somebody did, a
+//          new stretch starts behind. clear and the destructor lower the break over all stretches that are
+//          still on top, and give the pages of the others back to the kernel, whose addresses stay used.
 // Threads: each heap one at a time. Several heaps may run in several threads: one lock guards the break among
-// them,
-//          but no one else may move it in that moment (glibc's own malloc does, in its main arena).
+//          them, but no one else may move it in that moment (glibc's own malloc does, in its main arena).
 // Errors:  nullptr when the break can not rise.
 // Cost:    a system call a block: put a BumpHeap on it. At most 15 bytes a block, 16 a stretch.
 // Source:  Heap Layers, Table 1: sbrkHeap.

@@ -5,8 +5,11 @@
 // Adds:    malloc, free, memalign, reallocate, malloc_zeroed, calloc, getSize.
 // Needs:   a C library with malloc_usable_size.
 // Keeps:   it has no state: all MallocHeaps are one heap, so destroying one gives nothing back that somebody
-// uses. Threads: any. Errors:  nullptr, as malloc. Cost:    that malloc's. Source:  Heap Layers, Table 1:
-// mallocHeap.
+//          uses.
+// Threads: any.
+// Errors:  nullptr, as malloc.
+// Cost:    that malloc's.
+// Source:  Heap Layers, Table 1: mallocHeap.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

@@ -4,9 +4,8 @@
 //
 // Adds:    the emptiness invariant of Hoard with its constants, and the border at which a free looks around.
 // Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or holds no superblock that is
-// at
-//          least f empty besides the one that each class allocates from. Between two looks u falls by at most
-//          one step of each superblock.
+//          at least f empty besides the one that each class allocates from. Between two looks u falls by at
+//          most one step of each superblock.
 // Threads: pure functions.
 // Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i; f = 1/4 as measured best there (5.5).
 #pragma once

@@ -5,8 +5,7 @@
 // Adds:    the fullest superblock of a class, the emptiest of all classes, both in constant time.
 // Needs:   the OwnerLine's links and `group`.
 // Keeps:   a superblock is in the group that its live blocks said when it was last looked at; within a group
-// the
-//          one that was freed into last comes first (move to front).
+//          the one that was freed into last comes first (move to front).
 // Threads: the owner of the heap, or who holds its lock.
 // Cost:    a few loads and stores; the emptiest superblock by one bitmap a group.
 // Source:  Hoard, section 3.1; four groups and their hysteresis as in NBmalloc, section 3.

@@ -10,15 +10,12 @@
 //   bits 40-55  heap number of the owner; 0: the global heap
 //
 // Keeps:   while `queued` is set, exactly one agent is responsible for the superblock's notice (a freeing
-// thread
-//          between its exchange and its push, or one queue that holds the superblock), and the owner does not
-//          change except by whoever empties that queue, or from 0.
+//          thread between its exchange and its push, or one queue that holds the superblock), and the owner
+//          does not change except by whoever empties that queue, or from 0.
 // Threads: any. The list is pushed by many and taken whole, so there is no ABA: a push that finds the same
-// first
-//          block and count finds a list that it may extend.
+//          first block and count finds a list that it may extend.
 // Source:  remote free lists are NBmalloc's (section 4.2: the IBM free-list); taking the list whole instead
-// of
-//          popping makes its version tags unnecessary.
+//          of popping makes its version tags unnecessary.
 #pragma once
 
 #include <cairn/run/descriptor.hpp>

@@ -5,8 +5,7 @@
 // Adds:    threads. It has exactly the capabilities of the heap below.
 // Needs:   a heap; a lock with lock and unlock.
 // Keeps:   every operation runs with the lock held. The heap is a private member and each operation is listed
-// here, so
-//          one that is not listed can not be called: nothing slips past the lock.
+//          here, so one that is not listed can not be called: nothing slips past the lock.
 // Threads: any.
 // Errors:  those of the heap below.
 // Cost:    the lock: one atomic read-modify-write to take it and one to release it, and a place to queue at.
