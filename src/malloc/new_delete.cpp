@@ -13,15 +13,15 @@ using cairn::process_heap::heap;
 
 // libstdc++'s and libc++abi's names; absent in a program without a C++ runtime.
 extern "C" {
-[[gnu::weak]] void _ZSt17__throw_bad_allocv();
-[[gnu::weak]] std::new_handler _ZSt15get_new_handlerv() noexcept;
+[[gnu::weak]] void cxx_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
+[[gnu::weak]] std::new_handler cxx_get_new_handler() noexcept asm("_ZSt15get_new_handlerv");
 }
 
 namespace {
 
 [[noreturn]] CAIRN_COLD void throw_bad_alloc() {
-    if (_ZSt17__throw_bad_allocv != nullptr) {
-        _ZSt17__throw_bad_allocv();
+    if (cxx_throw_bad_alloc != nullptr) {
+        cxx_throw_bad_alloc();
     }
     cairn::platform::fatal({"out of memory in operator new, and no C++ runtime to throw std::bad_alloc"});
 }
@@ -29,8 +29,7 @@ namespace {
 /// Asks the new-handler for memory until there is some, or there is no handler.
 CAIRN_COLD void *retry(std::size_t size, std::size_t alignment) {
     for (;;) {
-        const std::new_handler handler =
-            _ZSt15get_new_handlerv != nullptr ? _ZSt15get_new_handlerv() : nullptr;
+        const std::new_handler handler = cxx_get_new_handler != nullptr ? cxx_get_new_handler() : nullptr;
         if (handler == nullptr) {
             return nullptr;
         }

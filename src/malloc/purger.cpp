@@ -50,7 +50,6 @@ void *run(void *) {
             }
         }
     }
-    return nullptr;
 }
 
 void start() {
@@ -66,7 +65,7 @@ void start() {
     pthread_attr_t attributes;
     bool made = pthread_attr_init(&attributes) == 0;
     if (made) {
-        const std::size_t stack = PTHREAD_STACK_MIN + 64_KiB;
+        const std::size_t stack = static_cast<std::size_t>(PTHREAD_STACK_MIN) + 64_KiB;
         pthread_attr_setstacksize(&attributes, stack);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         state.store(at_work, std::memory_order_release);

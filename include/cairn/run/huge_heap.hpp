@@ -2,17 +2,16 @@
 //
 // Huge heap: blocks too long for a segment, each a mapping of its own at the start of a window.
 //
-// Adds:    blocks of any size and alignment, growth by mremap, and a short cache of freed mappings.
-// Needs:   RunHeap's lock and address space.
-// Keeps:   a table of what is live, apart from the blocks, so that any pointer can be judged without touching
-// it.
-//          The cache holds at most `cache_bytes`, and only until the second purge tick after it was filled.
-// Threads: any; one lock, not held while pages are cleared or moved.
+// Adds:    blocks of any size and alignment, and growth by moving pages instead of copying.
+// Needs:   RunHeap's lock and address space; HugeTable, HugeCache.
+// Keeps:   every mapping is in the table, in the cache, or on its way to the kernel.
+// Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  nullptr.
 // Cost:    a hash look-up; a system call where the cache does not serve.
 // Source:  large objects directly from virtual memory (Hoard, section 3).
 #pragma once
 
+#include <cairn/run/huge_cache.hpp>
 #include <cairn/run/run_heap.hpp>
 
 namespace cairn {
@@ -25,37 +24,35 @@ public:
 
     /// `clean` tells whether the memory reads as zero. `alignment` up to window_size comes for free.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
-        const std::size_t page = platform::vm::page_size();
         if (size > largest_ || alignment > largest_) {
             return nullptr;
         }
-        const std::size_t bytes = align_up(size, page);
-        Block *block = nullptr;
+        const std::size_t bytes = align_up(size, platform::vm::page_size());
+        HugeBlock *block = nullptr;
         {
             sync::Guard hold(lock_);
-            block = new_block();
+            block = table_.make();
             if (block == nullptr) {
                 return nullptr;
             }
-            if (alignment <= window_size && from_cache(bytes, *block)) {
-                enter(block);
+            if (alignment <= window_size && cache_.take(bytes, *block)) {
+                table_.enter(block);
                 clean = false;
                 return block->memory;
             }
         }
         char *p = map(bytes, alignment);
-        if (p == nullptr) {
-            flush();
+        if (p == nullptr && flush() != 0) {
             p = map(bytes, alignment);
         }
         sync::Guard hold(lock_);
         if (p == nullptr) {
-            recycle(block);
+            table_.recycle(block);
             return nullptr;
         }
         block->memory = p;
         block->bytes = bytes;
-        enter(block);
+        table_.enter(block);
         clean = true;
         return p;
     }
@@ -63,27 +60,22 @@ public:
     /// The usable size of a live block; 0 if `p` is not one.
     std::size_t size_of(const void *p) {
         sync::Guard hold(lock_);
-        const Block *block = *find(p);
+        const HugeBlock *const block = table_.find(p);
         return block != nullptr ? block->bytes : 0;
     }
 
     /// False if `p` is not a live block: nothing has changed.
     bool free(void *p) {
-        Block dead;
+        HugeBlock dead;
         {
             sync::Guard hold(lock_);
-            Block **const at = find(p);
-            if (*at == nullptr) {
+            HugeBlock *const block = table_.remove(p);
+            if (block == nullptr) {
                 return false;
             }
-            Block *const block = *at;
-            *at = block->next;
-            WindowMap::set(p, WindowKind::foreign);
-            live_ -= block->bytes;
-            --live_blocks_;
             dead = *block;
-            recycle(block);
-            if (dead.bytes <= cache_bytes && to_cache(dead)) {
+            table_.recycle(block);
+            if (cache_.put(dead)) {
                 return true;
             }
         }
@@ -94,192 +86,54 @@ public:
     /// Gives a block a new length, in place or by moving its pages. nullptr if that can not be had: nothing
     /// changed.
     void *reallocate(void *p, std::size_t size) {
-        const std::size_t bytes = align_up(size, platform::vm::page_size());
         const std::size_t old_bytes = size_of(p);
         if (old_bytes == 0 || size > largest_) {
             return nullptr;
         }
+        const std::size_t bytes = align_up(size, platform::vm::page_size());
+        char *to = static_cast<char *>(p);
         if (platform::vm::resize_in_place(p, old_bytes, bytes)) {
             account(old_bytes, bytes);
-            resized(p, static_cast<char *>(p), bytes);
-            return p;
+        } else {
+            to = bytes > old_bytes ? map(bytes, 1) : nullptr; // the place; its own pages are never touched
+            if (to == nullptr) {
+                return nullptr;
+            }
+            if (!platform::vm::move(p, old_bytes, to, bytes)) {
+                unmap({to, bytes, nullptr});
+                return nullptr;
+            }
+            account(old_bytes, 0); // the old mapping went with its pages
         }
-        if (bytes < old_bytes) {
-            return nullptr;
-        }
-        char *const to = map(bytes, 1); // the place; its pages are replaced before they are touched
-        if (to == nullptr) {
-            return nullptr;
-        }
-        if (!platform::vm::move(p, old_bytes, to, bytes)) {
-            unmap({to, bytes, nullptr});
-            return nullptr;
-        }
-        account(old_bytes, 0); // the old mapping went with its pages
-        resized(p, to, bytes);
+        sync::Guard hold(lock_);
+        HugeBlock *const block = table_.remove(p);
+        block->memory = to;
+        block->bytes = bytes;
+        table_.enter(block);
         return to;
     }
 
     /// One tick of the purge clock: unmaps what has been in the cache since the last one.
-    void purge_idle() {
-        Block old[cache_slots_];
-        std::size_t count = 0;
-        {
-            sync::Guard hold(lock_);
-            for (Cached &c : cache_) {
-                if (c.block.memory != nullptr && c.ticks++ != 0) {
-                    old[count++] = drop(c);
-                }
-            }
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            unmap(old[i]);
-        }
-    }
+    void purge_idle() { unmap_all(/*also_new=*/false); }
 
     /// Unmaps everything that is cached. Bytes given back.
-    std::size_t flush() {
-        Block old[cache_slots_];
-        std::size_t count = 0;
-        std::size_t bytes = 0;
-        {
-            sync::Guard hold(lock_);
-            for (Cached &c : cache_) {
-                if (c.block.memory != nullptr) {
-                    bytes += c.block.bytes;
-                    old[count++] = drop(c);
-                }
-            }
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            unmap(old[i]);
-        }
-        return bytes;
-    }
+    std::size_t flush() { return unmap_all(/*also_new=*/true); }
 
-    std::size_t cached_bytes() const { return cached_.load(std::memory_order_relaxed); }
+    std::size_t cached_bytes() const { return cache_.bytes(); }
 
     template <class S>
     void statistics(S &out) {
         sync::Guard hold(lock_);
-        out.huge_live = live_;
-        out.huge_live_blocks = live_blocks_;
-        out.free_dirty += cached_bytes();
+        out.huge_live = table_.live();
+        out.huge_live_blocks = table_.count();
+        out.free_dirty += cache_.bytes();
     }
 
     /// In the child of a fork of a threaded process.
     void repair_after_fork() { lock_.reset_after_fork(); }
 
-    static constexpr std::size_t cache_bytes = 256_MiB;
-
 private:
-    struct Block {
-        char *memory = nullptr;
-        std::size_t bytes = 0;
-        Block *next = nullptr;
-    };
-    struct Cached {
-        Block block;
-        unsigned ticks = 0;
-    };
-
     static constexpr std::size_t largest_ = std::size_t{1} << (platform::address_bits - 2);
-    static constexpr std::size_t cache_slots_ = 16;
-    static constexpr std::size_t buckets_ = 256;
-
-    static std::size_t bucket_of(const void *p) { return (address_of(p) / window_size) % buckets_; }
-
-    /// The link that leads to the block at p; *link is nullptr when there is none.
-    Block **find(const void *p) {
-        Block **at = &table_[bucket_of(p)];
-        while (*at != nullptr && (*at)->memory != p) {
-            at = &(*at)->next;
-        }
-        return at;
-    }
-
-    void enter(Block *block) {
-        Block *&head = table_[bucket_of(block->memory)];
-        block->next = head;
-        head = block;
-        WindowMap::set(block->memory, WindowKind::huge);
-        live_ += block->bytes;
-        ++live_blocks_;
-    }
-
-    void resized(void *from, char *to, std::size_t bytes) {
-        sync::Guard hold(lock_);
-        Block **const at = find(from);
-        Block *const block = *at;
-        *at = block->next;
-        WindowMap::set(from, WindowKind::foreign);
-        live_ -= block->bytes;
-        --live_blocks_;
-        block->memory = to;
-        block->bytes = bytes;
-        enter(block);
-    }
-
-    /// Descriptors come from pages of their own, which are never given back.
-    Block *new_block() {
-        if (spare_ == nullptr) {
-            const std::size_t page = platform::vm::page_size();
-            auto *const blocks = static_cast<Block *>(platform::vm::map(page));
-            for (std::size_t i = 0; blocks != nullptr && i < page / sizeof(Block); ++i) {
-                recycle(&blocks[i]);
-            }
-        }
-        Block *const block = spare_;
-        if (block != nullptr) {
-            spare_ = block->next;
-        }
-        return block;
-    }
-    void recycle(Block *block) {
-        block->memory = nullptr;
-        block->next = spare_;
-        spare_ = block;
-    }
-
-    /// The shortest cached mapping that holds `bytes` and wastes at most an eighth.
-    bool from_cache(std::size_t bytes, Block &out) {
-        Cached *best = nullptr;
-        for (Cached &c : cache_) {
-            if (c.block.memory != nullptr && c.block.bytes >= bytes && c.block.bytes - bytes <= bytes / 8 &&
-                (best == nullptr || c.block.bytes < best->block.bytes)) {
-                best = &c;
-            }
-        }
-        if (best == nullptr) {
-            return false;
-        }
-        const Block found = drop(*best);
-        out.memory = found.memory;
-        out.bytes = found.bytes;
-        return true;
-    }
-
-    bool to_cache(const Block &dead) {
-        if (cached_bytes() + dead.bytes > cache_bytes) {
-            return false;
-        }
-        for (Cached &c : cache_) {
-            if (c.block.memory == nullptr) {
-                c.block = dead;
-                c.ticks = 0;
-                cached_.store(cached_bytes() + dead.bytes, std::memory_order_relaxed);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    Block drop(Cached &c) {
-        const Block block = c.block;
-        c.block = {};
-        cached_.store(cached_bytes() - block.bytes, std::memory_order_relaxed);
-        return block;
-    }
 
     char *map(std::size_t bytes, std::size_t alignment) {
         sync::Guard hold(runs_.lock());
@@ -299,9 +153,23 @@ private:
         return p;
     }
 
-    void unmap(const Block &block) {
+    void unmap(const HugeBlock &block) {
         sync::Guard hold(runs_.lock());
         runs_.space().give_back(block.memory, block.bytes);
+    }
+
+    std::size_t unmap_all(bool also_new) {
+        HugeCache::Old old;
+        {
+            sync::Guard hold(lock_);
+            old = cache_.tick(also_new);
+        }
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < old.count; ++i) {
+            bytes += old.blocks[i].bytes;
+            unmap(old.blocks[i]);
+        }
+        return bytes;
     }
 
     void account(std::size_t before, std::size_t after) {
@@ -312,12 +180,8 @@ private:
 
     RunHeap &runs_;
     sync::Lock lock_{sync::Rank::huge};
-    Block *table_[buckets_]{};
-    Block *spare_ = nullptr;
-    Cached cache_[cache_slots_]{};
-    std::atomic<std::size_t> cached_{0};
-    std::size_t live_ = 0;
-    std::size_t live_blocks_ = 0;
+    HugeTable table_;
+    HugeCache cache_;
 };
 
 } // namespace cairn

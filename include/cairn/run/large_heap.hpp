@@ -5,8 +5,11 @@
 // Adds:    malloc, free, and growing or shrinking in place.
 // Needs:   RunHeap below.
 // Keeps:   the block's size stands in its descriptor; the first slot's kind is `large` exactly while it is
-// live. Threads: any; who frees a block twice at one time from two threads is caught by the exchange of the
-// slot's kind. Errors:  nullptr. Cost:    the run heap's lock; no clearing of memory that is clean already.
+//          live.
+// Threads: any; who frees a block twice at one time from two threads is caught by the exchange of the slot's
+//          kind.
+// Errors:  nullptr.
+// Cost:    the run heap's lock; no clearing of memory that is clean already.
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
@@ -26,7 +29,7 @@ public:
     /// size <= largest, alignment <= largest.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
         const auto align_slots = static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
-        const RunHeap::Run run = runs_.allocate(slots_for(size), align_slots);
+        const Run run = runs_.allocate(slots_for(size), align_slots);
         if (run.first == nullptr) {
             return nullptr;
         }
@@ -64,8 +67,7 @@ public:
         }
         const unsigned slots = slots_for(size);
         const unsigned before = first->slots;
-        bool clean = false;
-        if (slots > before && !runs_.extend(first, slots, SlotKind::large_rest, clean)) {
+        if (slots > before && !runs_.extend(first, slots, SlotKind::large_rest)) {
             return false;
         }
         if (slots < before) {

@@ -23,12 +23,14 @@ public:
         const std::uintptr_t window = address / window_size;
         // relaxed: a pointer that came from malloc carries the mapping's history with it; any other pointer
         // only needs some answer.
-        return CAIRN_LIKELY(window < windows) ? kinds_[window].load(std::memory_order_relaxed)
-                                              : WindowKind::foreign;
+        return CAIRN_LIKELY(window < windows)
+                   ? static_cast<WindowKind>(__atomic_load_n(&kinds_[window], __ATOMIC_RELAXED))
+                   : WindowKind::foreign;
     }
 
     static void set(const void *window, WindowKind kind) {
-        kinds_[address_of(window) / window_size].store(kind, std::memory_order_relaxed);
+        __atomic_store_n(&kinds_[address_of(window) / window_size], static_cast<std::uint8_t>(kind),
+                         __ATOMIC_RELAXED);
     }
 
     static bool covers(const void *p, std::size_t bytes) {
@@ -36,7 +38,8 @@ public:
     }
 
 private:
-    static inline constinit std::atomic<WindowKind> kinds_[windows]{};
+    // Bytes, not std::atomic: a constructor for each would be millions of steps for the compiler.
+    static inline constinit std::uint8_t kinds_[windows]{};
 };
 
 } // namespace cairn

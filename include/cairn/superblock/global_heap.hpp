@@ -3,12 +3,10 @@
 // Global heap: the superblocks that no thread heap holds, and the border between thread heaps and free runs.
 //
 // Adds:    acquire (the fullest superblock of a class), fresh (a new one), release (a thread heap's surplus),
-// and the
-//          reclaiming of superblocks that empty out here through remote frees.
+//          and the reclaiming of superblocks that empty out here through remote frees.
 // Needs:   RunHeap below; a registry of the heaps' in-trays.
 // Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody's else to touch but
-// for
-//          pushes on its remote word; one without live blocks is a free run, usable for any class.
+//          for pushes on its remote word; one without live blocks is a free run, usable for any class.
 // Threads: any; one lock, held for some tens of instructions.
 // Cost:    one lock for each superblock moved.
 // Source:  Hoard, sections 3.1 and 3.2 (heap 0).
@@ -17,9 +15,8 @@
 #include <cairn/platform/random.hpp>
 #include <cairn/run/run_heap.hpp>
 #include <cairn/superblock/emptiness.hpp>
-#include <cairn/superblock/fullness_groups.hpp>
 #include <cairn/superblock/pending.hpp>
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/places.hpp>
 
 namespace cairn {
 
@@ -54,7 +51,7 @@ public:
         OwnerLine *s = nullptr;
         {
             sync::Guard hold(lock_);
-            s = groups_.take_fullest(size_class);
+            s = places_.take_fullest(size_class);
             if (s == nullptr) {
                 return nullptr;
             }
@@ -70,7 +67,7 @@ public:
     /// A superblock without any carved block, owned by `heap`; nullptr when out of memory.
     OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
         const unsigned slots = slots_of_class(size_class);
-        const RunHeap::Run run = runs_.allocate(slots, slots);
+        const Run run = runs_.allocate(slots, slots);
         if (run.first == nullptr) {
             return nullptr;
         }
@@ -116,7 +113,7 @@ public:
             }
             if (s->live() != 0) {
                 ++counters_.to_global;
-                insert(s);
+                places_.put(s);
                 return true;
             }
         }
@@ -124,13 +121,10 @@ public:
         return true;
     }
 
-    /// For a superblock whose queued bit the caller has just set: tells whoever owns it.
-    void notice(OwnerLine *s, RemoteWord word) {
-        if (word.owner() != 0) {
-            trays_[word.owner()].load(std::memory_order_acquire)->push(s);
-        } else {
-            look_at(s);
-        }
+    /// For a superblock whose queued bit the caller has just set: tells whoever owns it. The tray that got
+    /// the notice, or nullptr.
+    PendingSuperblocks *notice(OwnerLine *s, RemoteWord word) {
+        return word.owner() != 0 ? deliver(s, word.owner()) : look_at(s);
     }
 
     Counters counters() {
@@ -152,38 +146,16 @@ public:
     /// In the child of a fork of a threaded process: forgets the lists; adopt() fills them again.
     void reset_after_fork() {
         lock_.reset_after_fork();
-        groups_ = {};
-        full_ = {};
+        places_ = {};
     }
 
-    /// Takes a superblock that belongs to nobody who is still there. Its free blocks are counted anew: the
-    /// former owner may have stopped anywhere in a malloc or free. Where its list is not sound, what is on it
-    /// is given up.
+    /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
     void adopt(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
-        const std::uintptr_t memory = memory_of(s);
-        unsigned free_blocks = 0;
-        const bool sound = count_list(s, s->free, free_blocks);
-        if (!sound) {
-            s->free = superblock::end_mark(memory);
-            free_blocks = 0;
-        }
-        const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
-        unsigned remote_blocks = 0;
-        if (!remote.empty() && count_list(s, memory + remote.head_offset(), remote_blocks) &&
-            remote_blocks == remote.count()) {
-            s->above = static_cast<std::int32_t>(s->carved - free_blocks);
-            s->border = 0;
-            superblock::take_in(s, remote);
-        } else {
-            s->above = static_cast<std::int32_t>(s->carved - free_blocks);
-            s->border = 0;
-        }
-        shared->remote.store(0, std::memory_order_relaxed);
         shared->owner.store(nullptr, std::memory_order_relaxed);
         shared->notify.store(notice_at(s), std::memory_order_relaxed);
         if (s->live() != 0) {
-            insert(s);
+            places_.put(s);
         } else {
             runs_.release(s);
         }
@@ -206,36 +178,14 @@ private:
         shared->owner.store(mark_owner(s, owner), std::memory_order_relaxed);
     }
 
-    static bool has_room(const OwnerLine *s) {
-        return !superblock::is_end(s->free) || s->carved < shared_of(s)->capacity;
-    }
-
-    void insert(OwnerLine *s) {
-        if (has_room(s)) {
-            groups_.insert(s);
-        } else {
-            s->place = Place::full;
-            full_.push_front(s);
-        }
-    }
-
-    void remove(OwnerLine *s) {
-        if (s->place == Place::full) {
-            full_.remove(s);
-        } else {
-            groups_.remove(s);
-        }
-    }
-
     /// Takes in the remote frees of a superblock that was ours when they were made.
-    void look_at(OwnerLine *s) {
+    PendingSuperblocks *look_at(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         {
             sync::Guard hold(lock_);
             RemoteWord word{shared->remote.load(std::memory_order_relaxed)};
             if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
-                trays_[word.owner()].load(std::memory_order_acquire)->push(s);
-                return;
+                return deliver(s, word.owner());
             }
             for (;;) {
                 superblock::take_in(
@@ -251,33 +201,26 @@ private:
                     break;
                 }
             }
-            remove(s);
+            places_.take_out(s);
             if (s->live() != 0) {
-                insert(s);
-                return;
+                places_.put(s);
+                return nullptr;
             }
         }
         runs_.release(s);
+        return nullptr;
     }
 
-    static bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count) {
-        const std::uintptr_t memory = memory_of(s);
-        const std::size_t span = span_of(s);
-        for (count = 0; !superblock::is_end(head); ++count) {
-            if (!superblock::same_superblock(head, memory, span) || count > s->carved ||
-                !superblock::is_block_start(shared_of(s), head - memory)) {
-                return false;
-            }
-            head = superblock::word_of(head) ^ s->cookie;
-        }
-        return superblock::same_superblock(head, memory, span) && count <= s->carved;
+    PendingSuperblocks *deliver(OwnerLine *s, unsigned heap) {
+        PendingSuperblocks *const tray = trays_[heap].load(std::memory_order_acquire);
+        tray->push(s);
+        return tray;
     }
 
     RunHeap &runs_;
     const unsigned medium_slots_;
     sync::Lock lock_{sync::Rank::global_heap};
-    FullnessGroups<Classes::count> groups_;
-    SuperblockList full_;
+    Places<Classes::count> places_;
     Counters counters_;
     std::atomic<std::size_t> fresh_{0};
     std::atomic<std::uint64_t> secret_{0};

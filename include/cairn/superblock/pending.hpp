@@ -3,11 +3,13 @@
 // Pending superblocks: a heap's in-tray. A thread whose remote free brings a superblock's count to `notify`
 // puts the superblock here; the owner empties the tray when it next takes its slow path.
 //
-// Adds:    push by any thread, take-all by the owner.
+// Adds:    push by any thread, take-all by the owner; whether the heap has an owner at all.
 // Needs:   SharedLine::pending_next; RemoteWord's queued bit, which makes sure that a superblock is in one
-// tray at most. Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is
-// gone. Threads: push any; take the owner. Cost:    one exchange each; a push happens once in some tens of
-// remote frees.
+//          tray at most.
+// Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is gone. A push to a
+//          heap that nobody has is seen by its last owner (`empty` after `set_idle`) or sees `idle`.
+// Threads: push any; take the owner.
+// Cost:    one compare-exchange each; a push happens once in some tens of remote frees.
 #pragma once
 
 #include <cairn/run/segment.hpp>
@@ -21,12 +23,17 @@ public:
         OwnerLine *first = first_.load(std::memory_order_relaxed);
         do {
             shared->pending_next.store(first, std::memory_order_relaxed);
-            // release: pairs with the acquire of take(), so that the owner sees the link.
+            // release: pairs with the acquire of take(), so that the owner sees the link. seq_cst: with the
+            // load in idle() that follows, against set_idle() and the load in empty().
         } while (
-            !first_.compare_exchange_weak(first, s, std::memory_order_release, std::memory_order_relaxed));
+            !first_.compare_exchange_weak(first, s, std::memory_order_seq_cst, std::memory_order_relaxed));
     }
 
-    bool empty() const { return first_.load(std::memory_order_relaxed) == nullptr; }
+    bool empty() const { return first_.load(std::memory_order_seq_cst) == nullptr; }
+
+    /// No thread has the heap: whoever pushes has to see to it that the superblock is handed over.
+    bool idle() const { return idle_.load(std::memory_order_seq_cst); }
+    void set_idle(bool idle) { idle_.store(idle, std::memory_order_seq_cst); }
 
     OwnerLine *take() { return first_.exchange(nullptr, std::memory_order_acquire); }
 
@@ -34,6 +41,7 @@ public:
 
 private:
     std::atomic<OwnerLine *> first_{nullptr};
+    std::atomic<bool> idle_{false};
 };
 
 } // namespace cairn

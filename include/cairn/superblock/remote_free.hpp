@@ -9,12 +9,15 @@
 // Cost:    one compare-exchange on the shared line, one write to the block. The owner's line is not touched.
 #pragma once
 
+#include <cairn/superblock/pending.hpp>
 #include <cairn/superblock/superblock.hpp>
 
 namespace cairn::superblock {
 
+/// The tray of the heap that was told of it, nullptr for none.
 template <class Global>
-void free_remote(Global &global, SharedLine *shared, std::uintptr_t memory, std::uintptr_t block) {
+PendingSuperblocks *free_remote(Global &global, SharedLine *shared, std::uintptr_t memory,
+                                std::uintptr_t block) {
     RemoteWord now{shared->remote.load(std::memory_order_relaxed)};
     RemoteWord next;
     do {
@@ -29,10 +32,10 @@ void free_remote(Global &global, SharedLine *shared, std::uintptr_t memory, std:
     while (now.count() >= shared->notify.load(std::memory_order_seq_cst) && !now.queued()) {
         if (shared->remote.compare_exchange_strong(now.bits, now.bits | RemoteWord::queued_bit,
                                                    std::memory_order_acq_rel, std::memory_order_relaxed)) {
-            global.notice(owner_line_of(shared), now);
-            return;
+            return global.notice(owner_line_of(shared), now);
         }
     }
+    return nullptr;
 }
 
 } // namespace cairn::superblock

@@ -6,15 +6,13 @@
 // Adds:    format, pop, push, carve, the taking in of remote frees, and the checks of a freed pointer.
 // Needs:   a run whose length is a power of two of slots, aligned to it; its two descriptor lines.
 // Keeps:   a link decodes to an address inside the same superblock (or to its odd end mark) if and only if
-// the block
-//          is free, up to 1 in 2^47: the cookie's top bit is set, so no user pointer and no small number
-//          decodes so. That is the mark by which a double free is known, at no further memory access. A link
-//          overwritten after the free does not decode, and is found when the block is popped.
+//          the block is free, up to 1 in 2^47: the cookie's top bit is set, so no user pointer and no small
+//          number decodes so. That is the mark by which a double free is known, at no further memory access.
+//          A link overwritten after the free does not decode, and is found when the block is popped.
 // Threads: the owner; `check_block` and the SharedLine any.
 // Cost:    pop 10 instructions, push 12, with their checks.
 // Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5); divisibility by
-// a
-//          multiplication: Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019.
+//          a multiplication: Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019.
 #pragma once
 
 #include <cairn/platform/fatal.hpp>
@@ -167,18 +165,6 @@ inline void take_in(OwnerLine *s, RemoteWord list) {
 inline void collect(OwnerLine *s) {
     constexpr std::uint64_t keep = RemoteWord::owner_mask | RemoteWord::queued_bit;
     take_in(s, {shared_of(s)->remote.fetch_and(keep, std::memory_order_acquire)});
-}
-
-/// Whether the list of local free blocks holds `block`. Safe against a list that changes or is damaged.
-inline bool list_holds(std::uintptr_t head, std::uintptr_t block, std::uint64_t cookie, std::size_t span,
-                       unsigned capacity) {
-    for (unsigned i = 0; i <= capacity && !is_end(head) && same_superblock(head, block, span); ++i) {
-        if (head == block) {
-            return true;
-        }
-        head = word_of(align_down(head, 8)) ^ cookie;
-    }
-    return false;
 }
 
 } // namespace cairn::superblock

@@ -22,7 +22,7 @@
 namespace cairn::sync {
 
 /// Locks are taken in rising rank.
-enum class Rank : std::uint8_t { thread_heap, global_heap, huge, runs, metadata, leaf };
+enum class Rank : std::uint8_t { thread_heap, registry, global_heap, huge, runs, leaf };
 
 class Lock {
 public:

@@ -31,6 +31,7 @@ public:
         Heap *heap = idle_;
         if (heap != nullptr) {
             idle_ = heap->next_idle;
+            heap->tray().set_idle(false);
         } else {
             heap = make(global);
             if (heap == nullptr) {
@@ -44,10 +45,24 @@ public:
 
     /// The heap has handed over what it could.
     void close(Heap *heap) {
+        {
+            sync::Guard hold(lock_);
+            put_idle(heap);
+            --in_use_;
+        }
+        if (!heap->tray().empty()) {
+            tend(heap->tray());
+        }
+    }
+
+    /// After a notice to a heap that no thread has: hands over what the notice is about.
+    void tend(PendingSuperblocks &tray) {
         sync::Guard hold(lock_);
-        heap->next_idle = idle_;
-        idle_ = heap;
-        --in_use_;
+        for (Heap *heap = idle_; heap != nullptr; heap = heap->next_idle) {
+            if (&heap->tray() == &tray) {
+                heap->hand_over();
+            }
+        }
     }
 
     std::size_t in_use() const { return in_use_; }
@@ -65,12 +80,17 @@ public:
                 continue;
             }
             heap->reset_after_fork();
-            heap->next_idle = idle_;
-            idle_ = heap;
+            put_idle(heap);
         }
     }
 
 private:
+    void put_idle(Heap *heap) {
+        heap->next_idle = idle_;
+        idle_ = heap;
+        heap->tray().set_idle(true);
+    }
+
     Heap *make(Global &global) {
         if (made_ + 1 >= Global::max_heaps) { // 0 is the global heap's number
             return nullptr;
@@ -93,7 +113,7 @@ private:
 
     static constexpr std::size_t chunk_bytes_ = align_up(16 * sizeof(Heap), 64_KiB);
 
-    sync::Lock lock_{sync::Rank::metadata};
+    sync::Lock lock_{sync::Rank::registry};
     Heap *idle_ = nullptr;
     Heap *all_ = nullptr;
     std::byte *chunk_ = nullptr;

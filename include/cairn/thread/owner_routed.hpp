@@ -5,16 +5,20 @@
 //
 // Adds:    the whole heap interface (malloc, free, getSize, memalign, reallocate, malloc_zeroed).
 // Needs:   RunHeap, LargeHeap, HugeHeap, GlobalHeap, ThreadHeap; a `Life` that hears of threads and of free
-// memory. Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one
-// line. Threads: any. A thread that can have no heap of its own shares one, under its lock. Errors:  nullptr
-// when out of memory; errno is the business of the C interface. Cost:    malloc and the owner's free: no
-// lock, no atomic read-modify-write; a remote free: one compare-exchange. Source:  Hoard, section 3: blocks
-// return to the superblock they came from.
+//          memory.
+// Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
+// Threads: any. A thread that can have no heap of its own shares one, under its lock.
+// Errors:  nullptr when out of memory; errno is the business of the C interface.
+// Cost:    malloc and the owner's free: no lock, no atomic read-modify-write; a remote free: one
+//          compare-exchange.
+// Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
-#include <cairn/core/statistics.hpp>
 #include <cairn/run/huge_heap.hpp>
 #include <cairn/run/large_heap.hpp>
+#include <cairn/superblock/block_check.hpp>
+#include <cairn/superblock/for_each.hpp>
+#include <cairn/superblock/recount.hpp>
 #include <cairn/superblock/remote_free.hpp>
 #include <cairn/thread/heap_registry.hpp>
 
@@ -99,10 +103,10 @@ public:
 
     /// Usable bytes of a live block.
     std::size_t getSize(const void *p) {
-        const Found found = find(p, "size asked of");
+        const Found found = find(p, "use of");
         switch (found.kind) {
         case Found::block:
-            check_live(found, p, "size asked of");
+            superblock::check_live(found.line, p, "use of");
             return shared_of(found.line)->block_size;
         case Found::large:
             return LargeHeap::size_of(found.line);
@@ -164,11 +168,40 @@ public:
     std::size_t surplus_bytes() const { return runs_.dirty_bytes() + huge_.cached_bytes(); }
     void set_surplus_limit(std::size_t bytes) { surplus_limit_.store(bytes, std::memory_order_relaxed); }
 
-    void statistics(Statistics &out);
+    void statistics(Statistics &out) {
+        out = {};
+        superblock::statistics<Classes>(runs_, out);
+        runs_.statistics(out);
+        large_.statistics(out);
+        huge_.statistics(out);
+        const typename Global::Counters moved = global_.counters();
+        out.superblocks_to_global = moved.to_global;
+        out.superblocks_from_global = moved.from_global;
+        out.superblocks_fresh = moved.fresh;
+        out.heaps = registry_.in_use();
+        out.heaps_peak = registry_.peak();
+        out.metadata += registry_.memory();
+    }
 
-    /// In the child of a fork. `alone`: the parent had no other thread with a heap, so nothing can be half
-    /// done.
-    void repair_after_fork();
+    /// In the child of a fork of a process in which other threads had heaps: each of them may have stopped
+    /// anywhere. The descriptors are the truth; locks and lists are made anew from them, and superblocks of
+    /// threads that are not there go to the global heap.
+    void repair_after_fork() {
+        Heap *const survivor = mine_ != &nobody_ ? mine_ : nullptr;
+        shared_guard_.reset_after_fork();
+        shared_heap_ = nullptr;
+        huge_.repair_after_fork();
+        registry_.repair_after_fork(survivor);
+        global_.reset_after_fork();
+        runs_.repair_after_fork();
+        superblock::for_each(runs_, [&](OwnerLine *s) {
+            const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed);
+            if (survivor == nullptr || owner != Global::mark_owner(s, survivor)) {
+                superblock::recount(s);
+                global_.adopt(s);
+            }
+        });
+    }
 
     /// Heaps of their own, for the first-class heaps of the C interface: used under `guard()`.
     Heap *open_heap() {
@@ -195,10 +228,7 @@ public:
     bool only_one_heap() const { return registry_.in_use() <= 1; }
 
 private:
-    struct Found {
-        enum Kind { block, large, huge } kind;
-        OwnerLine *line;
-    };
+    using Found = superblock::Found;
 
     /// The smallest class whose blocks are all aligned: superblocks are aligned to their length.
     static unsigned aligned_class(std::size_t size, std::size_t alignment) {
@@ -207,10 +237,6 @@ private:
             ++c; // ends at the latest at a power of two
         }
         return c;
-    }
-
-    [[noreturn]] CAIRN_COLD static void invalid(const char *what, const void *p, const char *why) {
-        platform::fatal({"invalid pointer: ", what, " ", p, ", ", why});
     }
 
     CAIRN_COLD void look_at(Heap *heap, OwnerLine *s) {
@@ -263,70 +289,12 @@ private:
 
     void start() { global_.seed(platform::secret()); }
 
-    /// What `p` points to, or the end of the program.
-    Found find(const void *p, const char *what) {
-        const std::uintptr_t address = address_of(p);
-        switch (WindowMap::kind(address)) {
-        case WindowKind::foreign:
-            invalid(what, p, "which is not in this heap");
-        case WindowKind::huge:
-            return {Found::huge, nullptr};
-        case WindowKind::segment:
-            break;
-        }
-        Segment *const segment = Segment::of(address);
-        unsigned slot = Segment::slot_of(address);
-        switch (segment->kind(slot)) {
-        case SlotKind::rest:
-            slot = static_cast<unsigned>(align_down(slot, MediumSlots));
-            [[fallthrough]];
-        case SlotKind::superblock:
-            return {Found::block, &segment->owner_lines[slot]};
-        case SlotKind::large:
-            if (address == segment->address_of_slot(slot)) {
-                return {Found::large, &segment->owner_lines[slot]};
-            }
-            [[fallthrough]];
-        case SlotKind::large_rest:
-            invalid(what, p, "which is inside a large block, not its start");
-        case SlotKind::free_clean:
-        case SlotKind::free_dirty:
-        case SlotKind::taken:
-            invalid(what, p, "which is in free memory: freed twice, or never allocated");
-        case SlotKind::metadata:
-        case SlotKind::unmapped:
-            break;
-        }
-        invalid(what, p, "where no block is");
-    }
-
-    /// Ends the program unless `p` is the start of a live block of the superblock.
-    void check_live(const Found &found, const void *p, const char *what) {
-        const SharedLine *const shared = shared_of(found.line);
-        const std::uintptr_t block = address_of(p);
-        const std::uintptr_t memory = memory_of(found.line);
-        const std::size_t span = span_of(found.line);
-        const std::uint64_t size = shared->block_size;
-        if (!superblock::is_block_start(shared, block - memory)) {
-            platform::fatal({"invalid pointer: ", what, " ", p,
-                             ", which is not the start of a block of size class ", size,
-                             " that was ever allocated"});
-        }
-        if (CAIRN_UNLIKELY(superblock::looks_free(block, shared->cookie, span))) {
-            const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
-            const std::uintptr_t first = remote.empty() ? 1 : memory + remote.head_offset();
-            const unsigned capacity = shared->capacity;
-            if (superblock::list_holds(found.line->free, block, shared->cookie, span, capacity) ||
-                superblock::list_holds(first, block, shared->cookie, span, capacity)) {
-                platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
-            }
-        }
-    }
+    static Found find(const void *p, const char *what) { return superblock::find(p, MediumSlots, what); }
 
     std::size_t huge_size(const void *p) {
         const std::size_t size = huge_.size_of(p);
         if (size == 0) {
-            invalid("size asked of", p, "which is inside a huge block, not its start");
+            superblock::invalid("use of", p, "which is inside a huge block, not its start");
         }
         return size;
     }
@@ -341,7 +309,7 @@ private:
     void free_checked(void *p, Heap *heap) {
         const Found found = find(p, "free of");
         if (found.kind == Found::block) {
-            check_live(found, p, "free of");
+            superblock::check_live(found.line, p, "free of");
             SharedLine *const shared = shared_of(found.line);
             const std::uintptr_t block = address_of(p);
             if (shared->owner.load(std::memory_order_relaxed) == Global::mark_owner(found.line, heap)) {
@@ -349,10 +317,14 @@ private:
                     heap->look_at(found.line);
                 }
             } else {
-                superblock::free_remote(global_, shared, memory_of(found.line), block);
+                PendingSuperblocks *const told =
+                    superblock::free_remote(global_, shared, memory_of(found.line), block);
+                if (told != nullptr && told->idle()) {
+                    registry_.tend(*told);
+                }
             }
         } else if (found.kind == Found::large ? !large_.free(found.line) : !huge_.free(p)) {
-            invalid("free of", p, "which is free already or inside a block");
+            superblock::invalid("free of", p, "which is free already or inside a block");
         }
         note_surplus();
     }
@@ -369,64 +341,5 @@ private:
     Heap *shared_heap_ = nullptr;
     std::atomic<std::size_t> surplus_limit_{SIZE_MAX};
 };
-
-template <class Classes, class Discipline, unsigned MediumSlots, class Life>
-void OwnerRouted<Classes, Discipline, MediumSlots, Life>::statistics(Statistics &out) {
-    out = {};
-    runs_.statistics(out);
-    large_.statistics(out);
-    huge_.statistics(out);
-    const typename Global::Counters moved = global_.counters();
-    out.superblocks_to_global = moved.to_global;
-    out.superblocks_from_global = moved.from_global;
-    out.superblocks_fresh = moved.fresh;
-    out.heaps = registry_.in_use();
-    out.heaps_peak = registry_.peak();
-    out.metadata = registry_.memory();
-    out.size_classes = Classes::count;
-    for (unsigned c = 0; c < Classes::count; ++c) {
-        out.by_class[c].block_size = static_cast<std::uint32_t>(Classes::size_of(c));
-    }
-    runs_.for_each_segment([&](const Segment &segment) {
-        out.metadata += sizeof(Segment);
-        for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-            if (segment.kind(slot) != SlotKind::superblock) {
-                continue;
-            }
-            const OwnerLine &s = segment.owner_lines[slot];
-            const RemoteWord remote{segment.shared_lines[slot].remote.load(std::memory_order_relaxed)};
-            const std::uint64_t live = s.live() - remote.count();
-            SizeClassStatistics &c = out.by_class[s.size_class % Classes::count];
-            ++out.superblocks;
-            ++c.superblocks;
-            c.live_blocks += live;
-            c.free_blocks += s.carved - live;
-            out.small_live += live * c.block_size;
-            out.small_resident += s.extent;
-        }
-    });
-}
-
-template <class Classes, class Discipline, unsigned MediumSlots, class Life>
-void OwnerRouted<Classes, Discipline, MediumSlots, Life>::repair_after_fork() {
-    shared_guard_.reset_after_fork();
-    huge_.repair_after_fork();
-    Heap *const survivor = mine_ != &nobody_ ? mine_ : nullptr;
-    registry_.repair_after_fork(survivor);
-    shared_heap_ = nullptr;
-    global_.reset_after_fork();
-    runs_.repair_after_fork();
-    runs_.for_each_segment([&](Segment &segment) {
-        for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-            if (segment.kind(slot) == SlotKind::superblock) {
-                OwnerLine *const s = &segment.owner_lines[slot];
-                void *const owner = segment.shared_lines[slot].owner.load(std::memory_order_relaxed);
-                if (survivor == nullptr || owner != Global::mark_owner(s, survivor)) {
-                    global_.adopt(s);
-                }
-            }
-        }
-    });
-}
 
 } // namespace cairn

@@ -6,10 +6,13 @@
 // Adds:    a bin for each size class with its current superblock; u and a; the slow paths.
 // Needs:   GlobalHeap below.
 // Keeps:   the emptiness invariant after each look (Emptiness); every superblock of the heap is in exactly
-// one place. Threads: its own thread, or who holds `guard()` where several share a heap. Remote frees go
-// round it (RemoteWord). Errors:  nullptr when the global heap has nothing. Cost:    malloc some 16
-// instructions, free_local some 8, on three cache lines (the bin, the superblock, the block). Source:  Hoard,
-// sections 3 and 4, with the accounting done at borders instead of at each call.
+//          one place.
+// Threads: its own thread, or who holds `guard()` where several share a heap. Remote frees go round it
+//          (RemoteWord).
+// Errors:  nullptr when the global heap has nothing.
+// Cost:    malloc some 16 instructions, free_local some 8, on three cache lines (the bin, the superblock, the
+//          block).
+// Source:  Hoard, sections 3 and 4, with the accounting done at borders instead of at each call.
 #pragma once
 
 #include <cairn/superblock/global_heap.hpp>
@@ -67,7 +70,7 @@ public:
             empty_tray();
         }
         while (Discipline::too_empty(used_, held_)) {
-            OwnerLine *const s = surplus();
+            OwnerLine *const s = places_.emptiest(movable_groups);
             if (s == nullptr || !give(s)) {
                 break;
             }
@@ -82,13 +85,13 @@ public:
             if (s != &nothing) {
                 superblock::collect(s);
                 account(s);
-                retire(s);
+                places_.put(s);
                 s = &nothing;
             }
         }
         SuperblockList all; // first all, then each once: give() may put one back
-        while (OwnerLine *s = any()) {
-            unlink(s);
+        while (OwnerLine *s = places_.any()) {
+            places_.take_out(s);
             all.push_front(s);
         }
         while (OwnerLine *s = all.front()) {
@@ -103,12 +106,12 @@ public:
         empty_tray();
         for (OwnerLine *&s : current_) {
             if (s != &nothing) {
-                retire(s);
+                places_.put(s);
                 s = &nothing;
             }
         }
-        while (OwnerLine *s = any()) {
-            unlink(s);
+        while (OwnerLine *s = places_.any()) {
+            places_.take_out(s);
             shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
             shared_of(s)->remote.store(0, std::memory_order_relaxed);
             global_->runs().release(s);
@@ -128,9 +131,7 @@ public:
     /// In the child of a fork: this heap's thread is not there, what it held was adopted by the global heap.
     void reset_after_fork() {
         forget_all();
-        groups_ = {};
-        full_ = {};
-        empty_ = {};
+        places_ = {};
         used_ = 0;
         held_ = 0;
         tray_.reset_after_fork();
@@ -141,6 +142,9 @@ public:
     ThreadHeap *next_idle = nullptr; ///< and those that no thread has
 
 private:
+    static constexpr unsigned movable_groups =
+        Discipline::template movable_groups<Places<Classes::count>::groups>;
+
     /// The current superblock of a bin that has none: an empty list, for ever.
     static inline constinit OwnerLine nothing{
         1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false};
@@ -149,15 +153,6 @@ private:
         for (OwnerLine *&s : current_) {
             s = &nothing;
         }
-    }
-
-    /// Any superblock that is not current.
-    OwnerLine *any() const {
-        if (OwnerLine *s = empty_.front()) {
-            return s;
-        }
-        OwnerLine *const s = groups_.emptiest(decltype(groups_)::groups);
-        return s != nullptr ? s : full_.front();
     }
 
     static std::size_t block_bytes(const OwnerLine *s, std::uint32_t blocks) {
@@ -176,43 +171,11 @@ private:
         held_ += s->extent;
     }
 
-    /// Out of whatever list it is in.
-    void unlink(OwnerLine *s) {
-        switch (s->place) {
-        case Place::partial:
-            groups_.remove(s);
-            break;
-        case Place::full:
-            full_.remove(s);
-            break;
-        case Place::empty:
-            empty_.remove(s);
-            break;
-        case Place::current:
-        case Place::nowhere:
-            break;
-        }
-        s->place = Place::nowhere;
-    }
-
-    /// Into the list that fits a superblock that is not current.
-    void retire(OwnerLine *s) {
-        if (s->live() == 0) {
-            s->place = Place::empty;
-            empty_.push_front(s);
-        } else if (superblock::is_end(s->free) && s->carved == shared_of(s)->capacity) {
-            s->place = Place::full;
-            full_.push_front(s);
-        } else {
-            groups_.insert(s);
-        }
-    }
-
     void place_anew(OwnerLine *s) {
         account(s);
         if (s->place != Place::current) {
-            unlink(s);
-            retire(s);
+            places_.take_out(s);
+            places_.put(s);
         }
     }
 
@@ -227,17 +190,9 @@ private:
         }
     }
 
-    /// A superblock that the heap can do without: an empty one, else of the emptiest group that is f empty.
-    OwnerLine *surplus() {
-        OwnerLine *const s = empty_.front();
-        return s != nullptr
-                   ? s
-                   : groups_.emptiest(Discipline::template movable_groups<decltype(groups_)::groups>);
-    }
-
     /// To the global heap. False when it has to stay for now.
     bool give(OwnerLine *s) {
-        unlink(s);
+        places_.take_out(s);
         const std::size_t used = block_bytes(s, s->accounted);
         const std::size_t extent = s->extent;
         if (!global_->release(s, number_)) {
@@ -255,7 +210,7 @@ private:
         OwnerLine *s = current_[c];
         while (s == &nothing || !replenish(s)) {
             if (s != &nothing) {
-                retire(s);
+                places_.put(s);
             }
             current_[c] = &nothing;
             s = find(c);
@@ -285,10 +240,10 @@ private:
     /// The next superblock for class c: the fullest of ours, an empty one of ours, one of the global heap, a
     /// new one.
     OwnerLine *find(unsigned c) {
-        if (OwnerLine *s = groups_.take_fullest(c)) {
+        if (OwnerLine *s = places_.take_fullest(c)) {
             return s;
         }
-        OwnerLine *s = empty_.front();
+        OwnerLine *s = places_.empty();
         if (s != nullptr && s->slots == global_->slots_of_class(c) && recycle(s, c)) {
             return s;
         }
@@ -310,7 +265,7 @@ private:
         if (RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
             return false;
         }
-        unlink(s);
+        places_.take_out(s);
         const std::uint32_t extent = s->extent;
         global_->format(s, c, false, number_, this);
         s->extent = extent;
@@ -322,9 +277,7 @@ private:
     unsigned number_ = 0;
     std::size_t used_ = 0;
     std::size_t held_ = 0;
-    SuperblockList full_;
-    SuperblockList empty_;
-    FullnessGroups<Classes::count> groups_;
+    Places<Classes::count> places_;
     sync::Lock guard_{sync::Rank::thread_heap};
     PendingSuperblocks tray_;
 };

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// Huge cache: a few freed huge mappings, kept for a short time, because the faults of a new one cost far more
+// than the calls that make it.
+//
+// Adds:    put, take (best fit, at most an eighth too long), and what to unmap at a tick of the purge clock.
+// Keeps:   at most `slots` mappings and `limit` bytes; none through two ticks.
+// Threads: the caller holds a lock; `bytes` any.
+// Cost:    a look at 16 entries.
+#pragma once
+
+#include <cairn/run/huge_table.hpp>
+
+namespace cairn {
+
+class HugeCache {
+public:
+    static constexpr std::size_t slots = 16;
+    static constexpr std::size_t limit = 256_MiB;
+
+    /// Mappings to give back, once the lock is released.
+    struct Old {
+        HugeBlock blocks[slots];
+        std::size_t count = 0;
+    };
+
+    /// False when there is no room.
+    bool put(const HugeBlock &dead) {
+        if (bytes() + dead.bytes > limit) {
+            return false;
+        }
+        for (Entry &entry : entries_) {
+            if (entry.block.memory == nullptr) {
+                entry = {dead, 0};
+                bytes_.store(bytes() + dead.bytes, std::memory_order_relaxed);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    bool take(std::size_t bytes, HugeBlock &out) {
+        Entry *best = nullptr;
+        for (Entry &entry : entries_) {
+            const HugeBlock &block = entry.block;
+            if (block.memory != nullptr && block.bytes >= bytes && block.bytes - bytes <= bytes / 8 &&
+                (best == nullptr || block.bytes < best->block.bytes)) {
+                best = &entry;
+            }
+        }
+        if (best == nullptr) {
+            return false;
+        }
+        out.memory = best->block.memory;
+        out.bytes = best->block.bytes;
+        drop(*best);
+        return true;
+    }
+
+    /// One tick: what has been here since the last one. `all`: everything.
+    Old tick(bool all = false) {
+        Old old;
+        for (Entry &entry : entries_) {
+            if (entry.block.memory != nullptr && (entry.ticks++ != 0 || all)) {
+                old.blocks[old.count++] = entry.block;
+                drop(entry);
+            }
+        }
+        return old;
+    }
+
+    std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+private:
+    struct Entry {
+        HugeBlock block;
+        unsigned ticks = 0;
+    };
+
+    void drop(Entry &entry) {
+        bytes_.store(bytes() - entry.block.bytes, std::memory_order_relaxed);
+        entry.block = {};
+    }
+
+    Entry entries_[slots]{};
+    std::atomic<std::size_t> bytes_{0};
+};
+
+} // namespace cairn

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Huge table: which mappings are live huge blocks, by their address, kept away from the blocks.
+//
+// Adds:    enter, find, remove; descriptors from pages of their own, which are never given back.
+// Needs:   WindowMap, platform::vm.
+// Keeps:   the window of each block in the table is marked `huge`, and no other one.
+// Threads: the caller holds a lock.
+// Errors:  nullptr when there is no memory for a descriptor.
+// Cost:    a hash look-up in 256 buckets.
+#pragma once
+
+#include <cairn/platform/vm.hpp>
+#include <cairn/run/window_map.hpp>
+
+namespace cairn {
+
+struct HugeBlock {
+    char *memory = nullptr;
+    std::size_t bytes = 0;
+    HugeBlock *next = nullptr;
+};
+
+class HugeTable {
+public:
+    /// A descriptor that is not in the table.
+    HugeBlock *make() {
+        if (spare_ == nullptr) {
+            const std::size_t page = platform::vm::page_size();
+            auto *const blocks = static_cast<HugeBlock *>(platform::vm::map(page));
+            for (std::size_t i = 0; blocks != nullptr && i < page / sizeof(HugeBlock); ++i) {
+                recycle(&blocks[i]);
+            }
+        }
+        HugeBlock *const block = spare_;
+        if (block != nullptr) {
+            spare_ = block->next;
+        }
+        return block;
+    }
+
+    void recycle(HugeBlock *block) {
+        block->memory = nullptr;
+        block->next = spare_;
+        spare_ = block;
+    }
+
+    void enter(HugeBlock *block) {
+        HugeBlock *&head = buckets_[bucket_of(block->memory)];
+        block->next = head;
+        head = block;
+        WindowMap::set(block->memory, WindowKind::huge);
+        live_ += block->bytes;
+        ++count_;
+    }
+
+    /// The block that starts at p, or nullptr.
+    HugeBlock *find(const void *p) { return *link_to(p); }
+
+    /// The same, taken out of the table.
+    HugeBlock *remove(const void *p) {
+        HugeBlock **const link = link_to(p);
+        HugeBlock *const block = *link;
+        if (block != nullptr) {
+            *link = block->next;
+            WindowMap::set(p, WindowKind::foreign);
+            live_ -= block->bytes;
+            --count_;
+        }
+        return block;
+    }
+
+    std::size_t live() const { return live_; } ///< bytes
+    std::size_t count() const { return count_; }
+
+private:
+    static constexpr std::size_t bucket_count_ = 256;
+
+    static std::size_t bucket_of(const void *p) { return (address_of(p) / window_size) % bucket_count_; }
+
+    HugeBlock **link_to(const void *p) {
+        HugeBlock **at = &buckets_[bucket_of(p)];
+        while (*at != nullptr && (*at)->memory != p) {
+            at = &(*at)->next;
+        }
+        return at;
+    }
+
+    HugeBlock *buckets_[bucket_count_]{};
+    HugeBlock *spare_ = nullptr;
+    std::size_t live_ = 0;
+    std::size_t count_ = 0;
+};
+
+} // namespace cairn

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// Block check: what a pointer that a program hands back really is.
+//
+// Adds:    find (which kind of block, or the end of the program), check_live (is it a block's start, and not
+//          free).
+// Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
+// Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line
+//          that says what was asked, the address, and the size class where there is one.
+// Threads: any.
+// Cost:    two loads and a few compares; only the slow paths come here.
+#pragma once
+
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn::superblock {
+
+struct Found {
+    enum Kind { block, large, huge } kind;
+    OwnerLine *line; ///< of the superblock or large run; nullptr for a huge block
+};
+
+[[noreturn]] CAIRN_COLD inline void invalid(const char *what, const void *p, const char *why) {
+    platform::fatal({"invalid pointer: ", what, " ", p, ", ", why});
+}
+
+/// Superblocks of several slots have `medium_slots` of them, at a multiple of that.
+inline Found find(const void *p, unsigned medium_slots, const char *what) {
+    const std::uintptr_t address = address_of(p);
+    const WindowKind window = WindowMap::kind(address);
+    if (window == WindowKind::huge) {
+        return {Found::huge, nullptr};
+    }
+    if (window == WindowKind::foreign) {
+        invalid(what, p, "which is not in this heap");
+    }
+    Segment *const segment = Segment::of(address);
+    unsigned slot = Segment::slot_of(address);
+    switch (segment->kind(slot)) {
+    case SlotKind::rest:
+        slot = static_cast<unsigned>(align_down(slot, medium_slots));
+        return {Found::block, &segment->owner_lines[slot]};
+    case SlotKind::superblock:
+        return {Found::block, &segment->owner_lines[slot]};
+    case SlotKind::large:
+        if (address == segment->address_of_slot(slot)) {
+            return {Found::large, &segment->owner_lines[slot]};
+        }
+        [[fallthrough]];
+    case SlotKind::large_rest:
+        invalid(what, p, "which is inside a large block, not its start");
+    case SlotKind::free_clean:
+    case SlotKind::free_dirty:
+    case SlotKind::taken:
+        invalid(what, p, "which is in free memory: freed twice, or never allocated");
+    case SlotKind::metadata:
+    case SlotKind::unmapped:
+        break;
+    }
+    invalid(what, p, "where no block is");
+}
+
+/// Whether the list of local free blocks holds `block`. Safe against a list that changes or is damaged.
+inline bool list_holds(std::uintptr_t head, std::uintptr_t block, std::uint64_t cookie, std::size_t span,
+                       unsigned capacity) {
+    for (unsigned i = 0; i <= capacity && !is_end(head) && same_superblock(head, block, span); ++i) {
+        if (head == block) {
+            return true;
+        }
+        head = word_of(align_down(head, 8)) ^ cookie;
+    }
+    return false;
+}
+
+/// Ends the program unless `p` is the start of a live block of the superblock at `s`.
+inline void check_live(const OwnerLine *s, const void *p, const char *what) {
+    const SharedLine *const shared = shared_of(s);
+    const std::uintptr_t block = address_of(p);
+    const std::uintptr_t memory = memory_of(s);
+    const std::size_t span = span_of(s);
+    const std::uint64_t size = shared->block_size;
+    if (!is_block_start(shared, block - memory)) {
+        platform::fatal({"invalid pointer: ", what, " ", p,
+                         ", which is not the start of a block of size class ", size,
+                         " that was ever allocated"});
+    }
+    if (CAIRN_UNLIKELY(looks_free(block, shared->cookie, span))) {
+        // One chance in 2^47 that it is the program's data; the lists know.
+        const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
+        const std::uintptr_t first = remote.empty() ? end_mark(memory) : memory + remote.head_offset();
+        if (list_holds(s->free, block, shared->cookie, span, shared->capacity) ||
+            list_holds(first, block, shared->cookie, span, shared->capacity)) {
+            platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
+        }
+    }
+}
+
+} // namespace cairn::superblock

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// All superblocks: a walk over what the slots say, whoever owns them.
+//
+// Adds:    for_each, and the statistics of all superblocks.
+// Needs:   RunHeap.
+// Threads: any; while others run, each figure is right for some moment, not all for the same one.
+// Cost:    a look at each slot.
+#pragma once
+
+#include <cairn/core/statistics.hpp>
+#include <cairn/run/run_heap.hpp>
+#include <cairn/superblock/remote_word.hpp>
+
+namespace cairn::superblock {
+
+template <class F>
+void for_each(const RunHeap &runs, F &&f) {
+    runs.for_each_segment([&](Segment &segment) {
+        for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
+            if (segment.kind(slot) == SlotKind::superblock) {
+                f(&segment.owner_lines[slot]);
+            }
+        }
+    });
+}
+
+template <class Classes>
+void statistics(const RunHeap &runs, Statistics &out) {
+    out.size_classes = Classes::count;
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        out.by_class[c].block_size = static_cast<std::uint32_t>(Classes::size_of(c));
+    }
+    runs.for_each_segment([&](const Segment &) { out.metadata += sizeof(Segment); });
+    for_each(runs, [&](const OwnerLine *s) {
+        const RemoteWord remote{shared_of(s)->remote.load(std::memory_order_relaxed)};
+        const std::uint64_t live = s->live() - remote.count();
+        SizeClassStatistics &c = out.by_class[s->size_class % Classes::count];
+        ++out.superblocks;
+        ++c.superblocks;
+        c.live_blocks += live;
+        c.free_blocks += s->carved - live;
+        out.small_live += live * c.block_size;
+        out.small_resident += s->extent;
+    });
+}
+
+} // namespace cairn::superblock

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//
+// Places: the lists in which a heap keeps the superblocks that none of its bins allocates from.
+//
+// Adds:    put (into the list that fits), take out, and the two choices that the discipline makes: the
+//          fullest to allocate from, the emptiest to give away.
+// Needs:   the OwnerLine's links and `place`.
+// Keeps:   each superblock in exactly one list, the one that its `place` names.
+// Threads: the owner of the heap, or who holds its lock.
+// Cost:    a few loads and stores.
+// Source:  Hoard, section 3.1.
+#pragma once
+
+#include <cairn/superblock/fullness_groups.hpp>
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn {
+
+template <unsigned SizeClasses>
+class Places {
+public:
+    static constexpr unsigned groups = FullnessGroups<SizeClasses>::groups;
+    constexpr Places() = default;
+
+    void put(OwnerLine *s) {
+        if (s->live() == 0) {
+            s->place = Place::empty;
+            empty_.push_front(s);
+        } else if (superblock::is_end(s->free) && s->carved == shared_of(s)->capacity) {
+            s->place = Place::full;
+            full_.push_front(s);
+        } else {
+            groups_.insert(s);
+        }
+    }
+
+    /// Out of whatever list it is in.
+    void take_out(OwnerLine *s) {
+        switch (s->place) {
+        case Place::partial:
+            groups_.remove(s);
+            break;
+        case Place::full:
+            full_.remove(s);
+            break;
+        case Place::empty:
+            empty_.remove(s);
+            break;
+        case Place::current:
+        case Place::nowhere:
+            break;
+        }
+        s->place = Place::nowhere;
+    }
+
+    OwnerLine *take_fullest(unsigned size_class) { return groups_.take_fullest(size_class); }
+    OwnerLine *empty() const { return empty_.front(); }
+
+    /// An empty superblock, else one of the emptiest group below `limit`; not taken out.
+    OwnerLine *emptiest(unsigned limit) const {
+        OwnerLine *const s = empty_.front();
+        return s != nullptr ? s : groups_.emptiest(limit);
+    }
+
+    /// Any superblock at all; not taken out.
+    OwnerLine *any() const {
+        OwnerLine *const s = emptiest(groups);
+        return s != nullptr ? s : full_.front();
+    }
+
+private:
+    SuperblockList full_;
+    SuperblockList empty_;
+    FullnessGroups<SizeClasses> groups_;
+};
+
+} // namespace cairn

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Recount: sets a superblock's accounts right from its blocks, when its owner is gone in the middle of
+// whatever it did.
+//
+// Adds:    one operation, for the child of a fork.
+// Keeps:   a block that the former owner was handing out or taking back is counted as live: it may leak, it
+//          is never handed out twice. Where a list is not sound, all of it is given up.
+// Threads: the only one there is.
+// Cost:    a walk over the free blocks.
+#pragma once
+
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn::superblock {
+
+/// The length of a list of free blocks; false if it is not one.
+inline bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count) {
+    const std::uintptr_t memory = memory_of(s);
+    const std::size_t span = span_of(s);
+    for (count = 0; !is_end(head); ++count) {
+        if (!same_superblock(head, memory, span) || count > s->carved ||
+            !is_block_start(shared_of(s), head - memory)) {
+            return false;
+        }
+        head = word_of(head) ^ s->cookie;
+    }
+    return same_superblock(head, memory, span) && count <= s->carved;
+}
+
+inline void recount(OwnerLine *s) {
+    SharedLine *const shared = shared_of(s);
+    unsigned free_blocks = 0;
+    if (!count_list(s, s->free, free_blocks)) {
+        s->free = end_mark(memory_of(s));
+        free_blocks = 0;
+    }
+    s->above = static_cast<std::int32_t>(s->carved - free_blocks);
+    s->border = 0;
+    const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
+    unsigned remote_blocks = 0;
+    if (!remote.empty() && count_list(s, memory_of(s) + remote.head_offset(), remote_blocks) &&
+        remote_blocks == remote.count()) {
+        take_in(s, remote);
+    }
+    shared->remote.store(0, std::memory_order_relaxed);
+}
+
+} // namespace cairn::superblock
