@@ -4,15 +4,16 @@
 # linked and run. Objects and programs are compared byte for byte.
 . "$(dirname "$0")/lib/common.sh"
 need g++ g++
+own_sources
 
 work() {
-    local flags=(-std=c++20 -I "$SOURCE_DIR/include" -I "$SOURCE_DIR" -frandom-seed=cairn) source header
-    for header in "$SOURCE_DIR"/include/cairn/{core,sizeclass}/*.hpp; do
+    local flags=(-std=c++20 -I "$sources/include" -I "$sources" -frandom-seed=cairn) source header
+    for header in "$sources"/include/cairn/{core,sizeclass}/*.hpp; do
         echo "#include \"$header\""
     done >kit.cpp
     g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
     for source in malloc process_heap; do
-        source=$SOURCE_DIR/src/malloc/$source.cpp
+        source=$sources/src/malloc/$source.cpp
         g++ "${flags[@]}" -O2 -g -fno-exceptions -fno-rtti -c "$source" -o "keep/$(basename "$source").o"
     done
     g++ "${flags[@]}" -O1 -c "$inputs/build.cpp" -o keep/build.o

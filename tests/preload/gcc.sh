@@ -4,10 +4,11 @@
 # processes. Objects and programs are compared byte for byte; the programs run too.
 . "$(dirname "$0")/lib/common.sh"
 need gcc gcc
+own_sources
 
 work() {
     # -frandom-seed names the sections that link-time optimisation would otherwise name at random.
-    local flags=(-std=c17 -Wall -pthread -I "$SOURCE_DIR/include" -frandom-seed=cairn)
+    local flags=(-std=c17 -Wall -pthread -I "$sources/include" -frandom-seed=cairn)
     gcc "${flags[@]}" -O2 -g -c "$inputs/build.c" -o keep/build.o
     gcc "${flags[@]}" -O3 -S "$inputs/build.c" -o keep/build.s
     gcc -pthread keep/build.o -lm -o keep/program

@@ -4,6 +4,7 @@
 # dates are fixed, so every object's name is compared. Packs are not compared: which deltas two threads find varies.
 . "$(dirname "$0")/lib/common.sh"
 need git git
+own_sources
 
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat GIT_TERMINAL_PROMPT=0
 export GIT_AUTHOR_NAME=Author GIT_AUTHOR_EMAIL=author@example.org
@@ -14,7 +15,7 @@ work() {
     git init -q -b main tree
     cd tree
     mkdir -p include
-    cp -r "$SOURCE_DIR"/include/cairn include/
+    cp -r "$sources"/include/cairn include/
     cp -r "$inputs"/* .
     for i in {1..40}; do
         seq "$i" 7 3000 >"list.$((i % 9))"

@@ -5,6 +5,7 @@
 # its trace there, one rendering is done without the filter and traced, the others with it and not traced.
 . "$(dirname "$0")/lib/common.sh"
 need man man-db
+own_sources
 
 work() {
     export MANPAGER=cat PAGER=cat MANWIDTH=100 MANROFFOPT=-Wall GROFF_NO_SGR=1
@@ -33,8 +34,8 @@ work() {
     gzip -k heap.7
     man -l heap.7.gz | cksum
     local page
-    for page in "$SOURCE_DIR"/docs/man/*.[1-8] "$SOURCE_DIR"/docs/*.[1-8]; do
-        [ ! -f "$page" ] || man -l "$page" >"keep/$(basename "$page").txt"
+    for page in "$sources"/man/*.[1-8]; do
+        man -l "$page" >"keep/$(basename "$page").txt"
     done
 }
 

@@ -73,6 +73,14 @@ need() {
     command -v "$1" >/dev/null || skip "$1 is not installed (Debian package $2)"
 }
 
+# own_sources: for tests that compile or store this project's own sources. Both runs have the same ones in $sources,
+# also when somebody edits the tree meanwhile.
+own_sources() {
+    export sources=$scratch/sources
+    mkdir "$sources"
+    (cd "$SOURCE_DIR" && cp -r include allocators src man "$sources")
+}
+
 show_tail() {
     if [ -s "$1" ]; then
         echo "--- end of $(basename "$1")" >&2
