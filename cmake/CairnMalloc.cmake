@@ -23,6 +23,10 @@ target_compile_options(cairn_malloc_options INTERFACE
   -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
 target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 
+# A new-handler may throw; see there.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp"
+  PROPERTIES COMPILE_OPTIONS -fexceptions)
+
 add_library(cairn_shared SHARED ${malloc_sources})
 target_compile_options(cairn_shared PRIVATE -fPIC)
 # The compiler's driver would add libstdc++ and libgcc_s: the C library and the compiler's own static helpers

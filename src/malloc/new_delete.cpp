@@ -16,6 +16,8 @@ extern "C" {
 [[gnu::weak]] void cxx_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
 [[gnu::weak]] std::new_handler cxx_get_new_handler() noexcept asm("_ZSt15get_new_handlerv");
 }
+// What the one catch in this file needs. Only a C++ program throws, and has them.
+asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch");
 
 namespace {
 
@@ -26,17 +28,29 @@ namespace {
     cairn::platform::fatal({"out of memory in operator new, and no C++ runtime to throw std::bad_alloc"});
 }
 
-/// Asks the new-handler for memory until there is some, or there is no handler.
+void *once_more(std::size_t size, std::size_t alignment) {
+    return alignment == 1 ? heap.malloc(size) : heap.memalign(alignment, size);
+}
+
+/// Asks the new-handler for memory until there is some, or there is no handler. What the handler throws goes
+/// to the caller.
 CAIRN_COLD void *retry(std::size_t size, std::size_t alignment) {
-    for (;;) {
-        const std::new_handler handler = cxx_get_new_handler != nullptr ? cxx_get_new_handler() : nullptr;
-        if (handler == nullptr) {
-            return nullptr;
-        }
+    while (const std::new_handler handler =
+               cxx_get_new_handler != nullptr ? cxx_get_new_handler() : nullptr) {
         handler();
-        if (void *p = alignment == 1 ? heap.malloc(size) : heap.memalign(alignment, size)) {
+        if (void *p = once_more(size, alignment)) {
             return p;
         }
+    }
+    return nullptr;
+}
+
+/// The same for the forms that answer nullptr, also when the handler throws.
+CAIRN_COLD void *retry_nothrow(std::size_t size, std::size_t alignment) noexcept {
+    try {
+        return retry(size, alignment);
+    } catch (...) {
+        return nullptr;
     }
 }
 
@@ -58,11 +72,11 @@ CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
 }
 CAIRN_INLINE void *try_allocate(std::size_t size) {
     void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry(size, 1);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_nothrow(size, 1);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment) {
     void *const p = heap.memalign(static_cast<std::size_t>(alignment), size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry(size, static_cast<std::size_t>(alignment));
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_nothrow(size, static_cast<std::size_t>(alignment));
 }
 
 } // namespace

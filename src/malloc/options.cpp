@@ -8,6 +8,7 @@
 #include <cairn/platform/fatal.hpp>
 #include <src/malloc/environment.hpp>
 #include <src/malloc/option_text.hpp>
+#include <src/malloc/quoted.hpp>
 
 namespace cairn {
 namespace {
@@ -37,21 +38,6 @@ struct Piece {
             ++n;
         }
         return {characters, n};
-    }
-};
-
-/// A piece as a message shows it: short, and one line whatever the environment holds.
-struct Quoted {
-    char characters[64];
-
-    explicit Quoted(Piece piece) {
-        const std::size_t room = sizeof characters - 1;
-        const std::size_t n = piece.length < room ? piece.length : room;
-        for (std::size_t i = 0; i < n; ++i) {
-            const char c = piece.characters[i];
-            characters[i] = c >= ' ' && c <= '~' ? c : '?';
-        }
-        characters[n] = 0;
     }
 };
 
@@ -122,13 +108,13 @@ void parse_one(Piece piece, Options &into) {
         } else if (const Piece text = piece.from(name.length + 1); parse_value(option, text, value)) {
             option.set(into, value);
         } else {
-            platform::write_line({"CAIRN_OPTIONS: bad value '", Quoted(text).characters, "' for '",
+            platform::write_line({"CAIRN_OPTIONS: bad value '", Quoted(text.characters, text.length).characters, "' for '",
                                   option.name, "', which takes ", option_form(option).characters,
                                   " (ignored)"});
         }
         return;
     }
-    platform::write_line({"CAIRN_OPTIONS: unknown option '", Quoted(name).characters, "' (ignored)"});
+    platform::write_line({"CAIRN_OPTIONS: unknown option '", Quoted(name.characters, name.length).characters, "' (ignored)"});
 }
 
 } // namespace

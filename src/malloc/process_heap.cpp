@@ -36,7 +36,7 @@ bool make_key() {
 /// Nothing is locked across fork. Where the parent had other threads in the heap, the child makes the lists
 /// anew from the descriptors.
 void in_child() {
-    const bool alone = heap.only_one_heap() && !purger::may_be_at_work();
+    const bool alone = heap.levels().registry().at_most_one() && !purger::may_be_at_work();
     purger::forget();
     if (!alone) {
         heap.repair_after_fork();
@@ -48,6 +48,12 @@ void in_child() {
 bool Life::attached() noexcept {
     return (key_state.load(std::memory_order_acquire) == have_key || make_key()) &&
            pthread_setspecific(key, &heap) == 0;
+}
+
+void Life::grew() noexcept {
+    const int saved = errno;
+    purger::grew();
+    errno = saved;
 }
 
 void Life::surplus() noexcept {
@@ -65,6 +71,9 @@ std::size_t trim(std::size_t keep) noexcept {
 }
 
 void apply(const Options &options) noexcept {
+    heap.levels().space().use_huge_pages(options.huge_pages == HugePages::always  ? HugePageUse::everywhere
+                                         : options.huge_pages == HugePages::dense ? HugePageUse::dense
+                                                                                  : HugePageUse::none);
     purger::configure(options);
 }
 

@@ -12,9 +12,11 @@
 
 namespace cairn::process_heap {
 
-/// What the heap is told about the life of the process: threads, and free memory that lies about.
+/// What the heap tells of itself: a thread got its heap, memory was taken from the operating system, free
+/// memory lies about.
 struct Life {
     static bool attached() noexcept;
+    static void grew() noexcept;
     static void surplus() noexcept;
 };
 

@@ -39,9 +39,9 @@ void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
     constinit static std::atomic<std::uint32_t> never{0};
     for (;;) {
-        while (heap.surplus_bytes() > to_retain()) {
+        while (heap.levels().surplus_bytes() > to_retain()) {
             platform::futex_wait(never, 0, tick_ms());
-            heap.purge_idle(to_retain());
+            heap.levels().purge_idle(to_retain());
         }
         std::uint32_t expected = at_work;
         if (state.compare_exchange_strong(expected, asleep)) {
@@ -85,7 +85,7 @@ void tick_by_caller() {
     std::uint64_t last = last_tick.load(std::memory_order_relaxed);
     if (now - last >= static_cast<std::uint64_t>(tick_ms()) &&
         last_tick.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
-        heap.purge_idle(to_retain());
+        heap.levels().purge_idle(to_retain());
     }
 }
 
@@ -102,6 +102,13 @@ void configure(const Options &options) noexcept {
                                                          : wake_at);
 }
 
+void grew() noexcept {
+    if (state.load(std::memory_order_relaxed) == absent && background.load(std::memory_order_relaxed) &&
+        delay_ms.load(std::memory_order_relaxed) > 0 && heap.levels().resident_bytes() >= start_at) {
+        start();
+    }
+}
+
 void surplus() noexcept {
     if (delay_ms.load(std::memory_order_relaxed) == 0) {
         heap.trim(to_retain());
@@ -115,13 +122,11 @@ void surplus() noexcept {
     if (now == at_work) {
         return;
     }
-    if (now == absent) {
-        start();
-    } else if (now == asleep) {
+    if (now == asleep) {
         if (state.compare_exchange_strong(now, at_work, std::memory_order_release)) {
             platform::futex_wake(state);
         }
-    } else if (now == refused) {
+    } else {
         tick_by_caller();
     }
 }

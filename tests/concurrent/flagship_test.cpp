@@ -16,6 +16,7 @@ namespace {
 
 struct TestLife {
     static bool attached() { return true; }
+    static void grew() noexcept {}
     static void surplus() {}
 };
 using Heap = cairn::Flagship<TestLife>;

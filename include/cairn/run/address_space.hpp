@@ -18,12 +18,16 @@
 
 namespace cairn {
 
+/// What is asked of the kernel about huge pages: nothing, wanted where all memory is in use, everywhere.
+enum class HugePageUse : unsigned char { none, dense, everywhere };
+
 class AddressSpace {
 public:
     constexpr AddressSpace() = default;
 
-    /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size.
-    void *take(std::size_t bytes) {
+    /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size. `dense`: all of it will
+    /// be used.
+    void *take(std::size_t bytes, bool dense) {
         if (bytes > max_bytes_) {
             return nullptr;
         }
@@ -40,8 +44,27 @@ public:
         if (p == nullptr || !WindowMap::covers(p, bytes)) {
             return nullptr;
         }
-        mapped_ += bytes;
-        peak_ = mapped_ > peak_ ? mapped_ : peak_;
+        if (huge_pages_ == HugePageUse::everywhere || (dense && huge_pages_ == HugePageUse::dense)) {
+            platform::vm::huge_pages(p, bytes, true);
+        }
+        grew(bytes);
+        return p;
+    }
+
+    /// The same for any alignment.
+    void *take_aligned(std::size_t bytes, std::size_t alignment, bool dense) {
+        if (alignment <= window_size) {
+            return take(bytes, dense);
+        }
+        auto *const raw = static_cast<char *>(take(bytes + alignment, dense));
+        if (raw == nullptr) {
+            return nullptr;
+        }
+        auto *const p = reinterpret_cast<char *>(align_up(address_of(raw), alignment));
+        if (p != raw) {
+            give_back(raw, static_cast<std::size_t>(p - raw));
+        }
+        give_back(p + bytes, alignment - static_cast<std::size_t>(p - raw));
         return p;
     }
 
@@ -65,6 +88,8 @@ public:
         peak_ = mapped_ > peak_ ? mapped_ : peak_;
     }
     void shrank(std::size_t bytes) { mapped_ -= bytes; }
+
+    void use_huge_pages(HugePageUse which) { huge_pages_ = which; }
 
     std::size_t mapped() const { return mapped_; }
     std::size_t mapped_peak() const { return peak_; }
@@ -130,6 +155,7 @@ private:
     std::uintptr_t next_ = 0; ///< the lowest window taken last
     std::size_t mapped_ = 0;
     std::size_t peak_ = 0;
+    HugePageUse huge_pages_ = HugePageUse::none;
 };
 
 } // namespace cairn

@@ -3,7 +3,8 @@
 // Huge cache: a few freed huge mappings, kept for a short time, because the faults of a new one cost far more
 // than the calls that make it.
 //
-// Adds:    put, take (best fit, at most an eighth too long), and what to unmap at a tick of the purge clock.
+// Adds:    put, take (best fit, at most an eighth too long), and what to unmap: at a tick of the purge clock, or
+//          when memory is needed elsewhere.
 // Keeps:   at most `slots` mappings and `limit` bytes; none through two ticks.
 // Threads: the caller holds a lock; `bytes` any.
 // Cost:    a look at 16 entries.
@@ -65,6 +66,21 @@ public:
                 old.blocks[old.count++] = entry.block;
                 drop(entry);
             }
+        }
+        return old;
+    }
+
+    /// The longest mappings, until they are `wanted` bytes.
+    Old evict(std::size_t wanted) {
+        Old old;
+        for (std::size_t gone = 0; gone < wanted && bytes() != 0;) {
+            Entry *longest = &entries_[0];
+            for (Entry &entry : entries_) {
+                longest = entry.block.bytes > longest->block.bytes ? &entry : longest;
+            }
+            gone += longest->block.bytes;
+            old.blocks[old.count++] = longest->block;
+            drop(*longest);
         }
         return old;
     }

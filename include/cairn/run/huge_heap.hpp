@@ -3,8 +3,9 @@
 // Huge heap: blocks too long for a segment, each a mapping of its own at the start of a window.
 //
 // Adds:    blocks of any size and alignment, and growth by moving pages instead of copying.
-// Needs:   RunHeap's lock and address space; HugeTable, HugeCache.
-// Keeps:   every mapping is in the table, in the cache, or on its way to the kernel.
+// Needs:   HugeMappings, HugeTable, HugeCache.
+// Keeps:   every mapping is in the table, in the cache, or on its way from or to the kernel. When a new one is
+//          made, the cache gives back as much, beyond PurgingRuns::slack.
 // Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  nullptr.
 // Cost:    a hash look-up; a system call where the cache does not serve.
@@ -12,13 +13,13 @@
 #pragma once
 
 #include <cairn/run/huge_cache.hpp>
-#include <cairn/run/run_heap.hpp>
+#include <cairn/run/huge_mappings.hpp>
 
 namespace cairn {
 
 class HugeHeap {
 public:
-    explicit constexpr HugeHeap(RunHeap &runs) : runs_(runs) {}
+    explicit constexpr HugeHeap(RunHeap &runs) : mappings_(runs) {}
     HugeHeap(const HugeHeap &) = delete;
     HugeHeap &operator=(const HugeHeap &) = delete;
 
@@ -41,9 +42,10 @@ public:
                 return block->memory;
             }
         }
-        char *p = map(bytes, alignment);
+        make_room(bytes);
+        char *p = mappings_.map(bytes, alignment);
         if (p == nullptr && flush() != 0) {
-            p = map(bytes, alignment);
+            p = mappings_.map(bytes, alignment);
         }
         sync::Guard hold(lock_);
         if (p == nullptr) {
@@ -79,46 +81,57 @@ public:
                 return true;
             }
         }
-        unmap(dead);
+        mappings_.unmap(dead.memory, dead.bytes);
         return true;
     }
 
     /// Gives a block a new length, in place or by moving its pages. nullptr if that can not be had: nothing
     /// changed.
     void *reallocate(void *p, std::size_t size) {
-        const std::size_t old_bytes = size_of(p);
-        if (old_bytes == 0 || size > largest_) {
+        if (size > largest_) {
             return nullptr;
         }
         const std::size_t bytes = align_up(size, platform::vm::page_size());
-        char *to = static_cast<char *>(p);
-        if (platform::vm::resize_in_place(p, old_bytes, bytes)) {
-            account(old_bytes, bytes);
-        } else {
-            to = bytes > old_bytes ? map(bytes, 1) : nullptr; // the place; its own pages are never touched
-            if (to == nullptr) {
+        HugeBlock *block = nullptr;
+        {
+            // Out of the table first: once its pages have moved, the old address may be somebody else's.
+            sync::Guard hold(lock_);
+            block = table_.remove(p);
+            if (block == nullptr) {
                 return nullptr;
             }
-            if (!platform::vm::move(p, old_bytes, to, bytes)) {
-                unmap({to, bytes, nullptr});
-                return nullptr;
-            }
-            account(old_bytes, 0); // the old mapping went with its pages
+        }
+        char *to = block->memory;
+        if (!mappings_.resize_in_place(to, block->bytes, bytes)) {
+            to = bytes > block->bytes ? mappings_.move(to, block->bytes, bytes) : nullptr;
+        }
+        if (to != nullptr) {
+            block->memory = to;
+            block->bytes = bytes;
         }
         sync::Guard hold(lock_);
-        HugeBlock *const block = table_.remove(p);
-        block->memory = to;
-        block->bytes = bytes;
         table_.enter(block);
         return to;
     }
 
     /// One tick of the purge clock: unmaps what has been in the cache since the last one.
-    void purge_idle() { unmap_all(/*also_new=*/false); }
+    void purge_idle() {
+        unmap_all([](HugeCache &cache) { return cache.tick(); });
+    }
 
     /// Unmaps everything that is cached. Bytes given back.
-    std::size_t flush() { return unmap_all(/*also_new=*/true); }
+    std::size_t flush() {
+        return unmap_all([](HugeCache &cache) { return cache.tick(/*all=*/true); });
+    }
 
+    /// New memory is taken from the operating system: gives back as much of the cache.
+    void make_room(std::size_t bytes) {
+        if (cached_bytes() > PurgingRuns::slack) {
+            unmap_all([=](HugeCache &cache) { return cache.evict(bytes); });
+        }
+    }
+
+    std::size_t live_bytes() const { return table_.live(); }
     std::size_t cached_bytes() const { return cache_.bytes(); }
 
     template <class S>
@@ -135,50 +148,22 @@ public:
 private:
     static constexpr std::size_t largest_ = std::size_t{1} << (platform::address_bits - 2);
 
-    char *map(std::size_t bytes, std::size_t alignment) {
-        sync::Guard hold(runs_.lock());
-        AddressSpace &space = runs_.space();
-        if (alignment <= window_size) {
-            return static_cast<char *>(space.take(bytes));
-        }
-        auto *const raw = static_cast<char *>(space.take(bytes + alignment));
-        if (raw == nullptr) {
-            return nullptr;
-        }
-        auto *const p = reinterpret_cast<char *>(align_up(address_of(raw), alignment));
-        if (p != raw) {
-            space.give_back(raw, static_cast<std::size_t>(p - raw));
-        }
-        space.give_back(p + bytes, alignment - static_cast<std::size_t>(p - raw));
-        return p;
-    }
-
-    void unmap(const HugeBlock &block) {
-        sync::Guard hold(runs_.lock());
-        runs_.space().give_back(block.memory, block.bytes);
-    }
-
-    std::size_t unmap_all(bool also_new) {
+    template <class Choice>
+    std::size_t unmap_all(Choice &&choice) {
         HugeCache::Old old;
         {
             sync::Guard hold(lock_);
-            old = cache_.tick(also_new);
+            old = choice(cache_);
         }
         std::size_t bytes = 0;
         for (std::size_t i = 0; i < old.count; ++i) {
             bytes += old.blocks[i].bytes;
-            unmap(old.blocks[i]);
+            mappings_.unmap(old.blocks[i].memory, old.blocks[i].bytes);
         }
         return bytes;
     }
 
-    void account(std::size_t before, std::size_t after) {
-        sync::Guard hold(runs_.lock());
-        runs_.space().shrank(before);
-        runs_.space().grew(after);
-    }
-
-    RunHeap &runs_;
+    HugeMappings mappings_;
     sync::Lock lock_{sync::Rank::huge};
     HugeTable table_;
     HugeCache cache_;

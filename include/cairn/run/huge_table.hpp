@@ -50,7 +50,7 @@ public:
         block->next = head;
         head = block;
         WindowMap::set(block->memory, WindowKind::huge);
-        live_ += block->bytes;
+        live_.store(live() + block->bytes, std::memory_order_relaxed);
         ++count_;
     }
 
@@ -64,13 +64,13 @@ public:
         if (block != nullptr) {
             *link = block->next;
             WindowMap::set(p, WindowKind::foreign);
-            live_ -= block->bytes;
+            live_.store(live() - block->bytes, std::memory_order_relaxed);
             --count_;
         }
         return block;
     }
 
-    std::size_t live() const { return live_; } ///< bytes
+    std::size_t live() const { return live_.load(std::memory_order_relaxed); } ///< bytes; any thread
     std::size_t count() const { return count_; }
 
 private:
@@ -88,7 +88,7 @@ private:
 
     HugeBlock *buckets_[bucket_count_]{};
     HugeBlock *spare_ = nullptr;
-    std::size_t live_ = 0;
+    std::atomic<std::size_t> live_{0};
     std::size_t count_ = 0;
 };
 

@@ -19,14 +19,17 @@ namespace cairn {
 
 class LargeHeap {
 public:
-    /// With alignment beyond a slot, the run may need that much more to find its place.
+    /// Longer blocks are better off in mappings of their own.
     static constexpr std::size_t largest = window_size / 2;
+
+    /// But where address space is short, runs may serve them too.
+    static constexpr std::size_t longest = RunHeap::longest_run * slot_size;
 
     explicit constexpr LargeHeap(RunHeap &runs) : runs_(runs) {}
     LargeHeap(const LargeHeap &) = delete;
     LargeHeap &operator=(const LargeHeap &) = delete;
 
-    /// size <= largest, alignment <= largest.
+    /// size <= longest, alignment <= largest.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
         const auto align_slots = static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
         const Run run = runs_.allocate(slots_for(size), align_slots);

@@ -77,6 +77,16 @@ public:
         return n <= TableLimit ? small_class_of(n) : coarse_class_of(n);
     }
 
+    /// The smallest class that holds n bytes and whose blocks are aligned, in a superblock that is. n and
+    /// alignment, a power of two, <= largest.
+    static constexpr unsigned aligned_class_of(std::size_t n, std::size_t alignment) {
+        unsigned c = class_of(n > alignment ? n : alignment);
+        while (size_of(c) % alignment != 0) {
+            ++c; // ends at the latest at a power of two
+        }
+        return c;
+    }
+
     /// The largest block size / request over all requests from fine_limit on, in thousandths.
     static constexpr std::size_t worst_ratio_permille = [] {
         std::size_t worst = 0;

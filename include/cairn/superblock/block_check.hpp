@@ -11,6 +11,7 @@
 // Cost:    two loads and a few compares; only the slow paths come here.
 #pragma once
 
+#include <cairn/run/window_map.hpp>
 #include <cairn/superblock/superblock.hpp>
 
 namespace cairn::superblock {

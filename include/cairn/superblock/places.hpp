@@ -56,6 +56,19 @@ public:
     OwnerLine *take_fullest(unsigned size_class) { return groups_.take_fullest(size_class); }
     OwnerLine *empty() const { return empty_.front(); }
 
+    /// A superblock taken for full for which `has_room` holds, taken out; a walk.
+    template <class Predicate>
+    OwnerLine *take_full(Predicate &&has_room) {
+        OwnerLine *s = full_.front();
+        while (s != nullptr && !has_room(s)) {
+            s = s->next;
+        }
+        if (s != nullptr) {
+            take_out(s);
+        }
+        return s;
+    }
+
     /// An empty superblock, else one of the emptiest group below `limit`; not taken out.
     OwnerLine *emptiest(unsigned limit) const {
         OwnerLine *const s = empty_.front();

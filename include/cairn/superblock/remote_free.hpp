@@ -3,21 +3,20 @@
 // Remote free: giving a block back to a superblock that another heap owns.
 //
 // Adds:    one operation.
-// Needs:   the superblock's SharedLine, a checked block, and a global heap that delivers notices.
-// Keeps:   a push that brings the count to `notify` leaves somebody responsible for telling the owner.
+// Needs:   the superblock's SharedLine, a checked block.
+// Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner.
 // Threads: any.
 // Cost:    one compare-exchange on the shared line, one write to the block. The owner's line is not touched.
 #pragma once
 
-#include <cairn/superblock/pending.hpp>
 #include <cairn/superblock/superblock.hpp>
 
 namespace cairn::superblock {
 
-/// The tray of the heap that was told of it, nullptr for none.
-template <class Global>
-PendingSuperblocks *free_remote(Global &global, SharedLine *shared, std::uintptr_t memory,
-                                std::uintptr_t block) {
+/// Queued: the caller has to tell whoever owns the superblock by this word.
+inline RemoteWord free_remote(OwnerLine *s, std::uintptr_t block) {
+    SharedLine *const shared = shared_of(s);
+    const std::uintptr_t memory = memory_of(s);
     RemoteWord now{shared->remote.load(std::memory_order_relaxed)};
     RemoteWord next;
     do {
@@ -29,13 +28,16 @@ PendingSuperblocks *free_remote(Global &global, SharedLine *shared, std::uintptr
     } while (!shared->remote.compare_exchange_weak(now.bits, next.bits, std::memory_order_seq_cst,
                                                    std::memory_order_relaxed));
     now = next;
-    while (now.count() >= shared->notify.load(std::memory_order_seq_cst) && !now.queued()) {
-        if (shared->remote.compare_exchange_strong(now.bits, now.bits | RemoteWord::queued_bit,
-                                                   std::memory_order_acq_rel, std::memory_order_relaxed)) {
-            return global.notice(owner_line_of(shared), now);
+    // Another thread may have taken the block in meanwhile, and the superblock may be gone with its last block
+    // or be another one. While a word is not empty, its superblock is there: only such a word is ever queued.
+    while (!now.empty() && !now.queued() && now.count() >= shared->notify.load(std::memory_order_seq_cst)) {
+        const RemoteWord queued{now.bits | RemoteWord::queued_bit};
+        if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acq_rel,
+                                                   std::memory_order_relaxed)) {
+            return queued;
         }
     }
-    return nullptr;
+    return {};
 }
 
 } // namespace cairn::superblock

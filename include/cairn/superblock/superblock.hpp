@@ -167,4 +167,8 @@ inline void collect(OwnerLine *s) {
     take_in(s, {shared_of(s)->remote.fetch_and(keep, std::memory_order_acquire)});
 }
 
+inline bool has_remote_frees(const OwnerLine *s) {
+    return !RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.empty();
+}
+
 } // namespace cairn::superblock

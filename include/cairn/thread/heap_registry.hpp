@@ -65,9 +65,16 @@ public:
         }
     }
 
-    std::size_t in_use() const { return in_use_; }
-    std::size_t peak() const { return peak_; }
-    std::size_t memory() const { return made_ * sizeof(Heap); }
+    template <class S>
+    void statistics(S &out) {
+        sync::Guard hold(lock_);
+        out.heaps = in_use_;
+        out.heaps_peak = peak_;
+        out.metadata += made_ * sizeof(Heap);
+    }
+
+    /// Whether at most one heap is in use; for the child of a fork.
+    bool at_most_one() const { return in_use_ <= 1; }
 
     /// In the child of a fork of a threaded process: all heaps but `survivor` are idle and empty.
     void repair_after_fork(Heap *survivor) {
@@ -92,7 +99,7 @@ private:
     }
 
     Heap *make(Global &global) {
-        if (made_ + 1 >= Global::max_heaps) { // 0 is the global heap's number
+        if (made_ + 1 >= Global::Notice::max_heaps) { // 0 is the global heap's number
             return nullptr;
         }
         if (chunk_left_ == 0) {

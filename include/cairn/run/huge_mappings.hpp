@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// Huge mappings: one mapping a block, made, grown, moved and unmapped.
+//
+// Adds:    those four, with the account of address space.
+// Needs:   the run heap's lock and address space.
+// Threads: any.
+// Errors:  nullptr or false: nothing has changed.
+// Cost:    system calls, under the run heap's lock where addresses are chosen.
+#pragma once
+
+#include <cairn/run/run_heap.hpp>
+
+namespace cairn {
+
+class HugeMappings {
+public:
+    explicit constexpr HugeMappings(RunHeap &runs) : runs_(runs) {}
+
+    /// Zeroed memory.
+    char *map(std::size_t bytes, std::size_t alignment) {
+        char *const p = map_anew(bytes, alignment);
+        if (p != nullptr) {
+            runs_.grew(bytes);
+        }
+        return p;
+    }
+
+    void unmap(void *p, std::size_t bytes) {
+        sync::Guard hold(runs_.lock());
+        runs_.space().give_back(p, bytes);
+    }
+
+    bool resize_in_place(void *p, std::size_t before, std::size_t bytes) {
+        if (!platform::vm::resize_in_place(p, before, bytes)) {
+            return false;
+        }
+        account(before, bytes);
+        return true;
+    }
+
+    /// A longer mapping with the pages of the old one, which is gone.
+    char *move(void *p, std::size_t before, std::size_t bytes) {
+        char *const to = map_anew(bytes, 1); // the place; its own pages are never touched
+        if (to != nullptr && !platform::vm::move(p, before, to, bytes)) {
+            unmap(to, bytes);
+            return nullptr;
+        }
+        if (to != nullptr) {
+            account(before, 0);
+            runs_.grew(bytes - before);
+        }
+        return to;
+    }
+
+private:
+    char *map_anew(std::size_t bytes, std::size_t alignment) {
+        sync::Guard hold(runs_.lock());
+        return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true));
+    }
+
+    void account(std::size_t before, std::size_t after) {
+        sync::Guard hold(runs_.lock());
+        runs_.space().shrank(before);
+        runs_.space().grew(after);
+    }
+
+    RunHeap &runs_;
+};
+
+} // namespace cairn

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// Purging runs: the free runs, and when their memory goes back to the operating system.
+//
+// Adds:    purging on request, by the clock, and as the price of new memory.
+// Needs:   FreeRuns and the lock over them.
+// Keeps:   maps are never split: memory goes back by madvise. Memory that was needed within the last tick of
+//          the clock stays (low-water mark). When new memory is taken, what lies free and resident is at most
+//          a fraction f of all that is, or K: Hoard's invariant once more, at the lowest border.
+// Threads: functions ending in _locked are for who holds the lock, which is not held while the kernel purges.
+// Cost:    one system call a run.
+// Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 3.4 (pages are decommitted).
+#pragma once
+
+#include <cairn/platform/vm.hpp>
+#include <cairn/run/free_runs.hpp>
+#include <cairn/sync/lock.hpp>
+
+namespace cairn {
+
+class PurgingRuns {
+public:
+    static constexpr std::size_t slack = 16_MiB; ///< K at this border
+    static constexpr std::size_t fraction = 4;   ///< 1/f at this border
+
+    constexpr PurgingRuns() = default;
+    PurgingRuns(const PurgingRuns &) = delete;
+    PurgingRuns &operator=(const PurgingRuns &) = delete;
+
+    sync::Lock &lock() { return lock_; }
+    FreeRuns &runs() { return free_; }
+    std::size_t dirty_bytes() const { return free_.dirty_bytes(); }
+
+    /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Bytes given back.
+    std::size_t purge(std::size_t keep) {
+        sync::Guard hold(lock_);
+        return purge_locked(keep);
+    }
+
+    std::size_t purge_locked(std::size_t keep) {
+        const std::size_t before = purged_;
+        while (free_.dirty_bytes() > keep && purge_one_locked()) {
+        }
+        return purged_ - before;
+    }
+
+    /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
+    /// `keep` bytes.
+    void purge_idle(std::size_t keep) {
+        sync::Guard hold(lock_);
+        const std::size_t now = free_.dirty_bytes();
+        const std::size_t unused = free_.exchange_low_water();
+        if (unused > keep) {
+            purge_locked(now - (unused - keep));
+        }
+    }
+
+    /// New memory is taken, `resident` in all: gives back as much of what lies free beyond the invariant.
+    void keep_invariant_locked(std::size_t taken, std::size_t resident) {
+        const std::size_t allowed = resident / fraction > slack ? resident / fraction : slack;
+        const std::size_t dirty = free_.dirty_bytes();
+        if (dirty > allowed) {
+            purge_locked(dirty - (dirty - allowed < taken ? dirty - allowed : taken));
+        }
+    }
+
+    template <class S>
+    void statistics_locked(S &out) const {
+        out.free_dirty += free_.dirty_bytes();
+        out.free_clean += free_.clean_bytes();
+        out.purged += purged_;
+        out.purges += purges_;
+    }
+
+private:
+    bool purge_one_locked() {
+        OwnerLine *const run = free_.take_longest_dirty();
+        if (run == nullptr) {
+            return false;
+        }
+        lock_.unlock(); // the kernel takes its time; the run is nobody's meanwhile
+        const std::size_t bytes = span_of(run);
+        const bool gone = platform::vm::purge(reinterpret_cast<void *>(memory_of(run)), bytes);
+        lock_.lock();
+        purged_ += gone ? bytes : 0;
+        ++purges_;
+        free_.put(run, gone);
+        return gone;
+    }
+
+    sync::Lock lock_{sync::Rank::runs};
+    FreeRuns free_;
+    std::size_t purged_ = 0;
+    std::size_t purges_ = 0;
+};
+
+} // namespace cairn

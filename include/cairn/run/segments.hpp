@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// Segments: the windows that a run heap has taken from the address space, and how it gets more of it.
+//
+// Adds:    growth by the rest of the newest segment, else by a new one; a walk over all.
+// Needs:   AddressSpace.
+// Keeps:   no segment is ever taken away, so a walk needs no lock.
+// Threads: the caller of `grow` holds a lock; the walk any.
+// Errors:  nullptr when the operating system has no more.
+// Cost:    a system call for 32 MiB of address space at a time, less where it is limited.
+// Source:  LKmalloc, section 3.4 (stripes).
+#pragma once
+
+#include <cairn/run/address_space.hpp>
+#include <cairn/run/segment.hpp>
+
+namespace cairn {
+
+class Segments {
+public:
+    explicit constexpr Segments(void *allocator) : allocator_(allocator) {}
+
+    /// A new clean run that has room for `slots` at a multiple of `alignment` slots, once it is joined with
+    /// what is free in front of it.
+    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment) {
+        const auto step = static_cast<unsigned>(AddressSpace::step() / slot_size);
+        const unsigned wanted = step < slots + alignment ? slots + alignment : step;
+        Segment *const newest = newest_.load(std::memory_order_relaxed);
+        if (newest != nullptr && newest->mapped_slots + slots + alignment <= slots_per_segment) {
+            const unsigned room = slots_per_segment - newest->mapped_slots;
+            const unsigned more = wanted < room ? wanted : room;
+            if (space.extend(reinterpret_cast<void *>(newest->address_of_slot(newest->mapped_slots)),
+                             more * slot_size)) {
+                return add_slots(*newest, more);
+            }
+        }
+        return new_segment(space, metadata_slots + slots + alignment, wanted);
+    }
+
+    /// Calls f(segment) for every segment; new ones come in front.
+    template <class F>
+    void for_each(F &&f) const {
+        for (Segment *s = newest_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+            f(*s);
+        }
+    }
+
+    /// Slots for blocks, in bytes.
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
+    OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted) {
+        least = least > slots_per_segment ? slots_per_segment : least;
+        for (unsigned n = wanted < least ? least : wanted;; n = n / 2 < least ? least : n / 2) {
+            if (void *const window = space.take(n * slot_size, /*dense=*/false)) {
+                return add_segment(static_cast<Segment *>(window), n);
+            }
+            if (n == least) {
+                return nullptr;
+            }
+        }
+    }
+
+    OwnerLine *add_segment(Segment *segment, unsigned slots) {
+        segment->allocator = allocator_;
+        segment->mapped_slots = metadata_slots;
+        segment->set_kinds(0, metadata_slots, SlotKind::metadata);
+        segment->next = newest_.load(std::memory_order_relaxed);
+        WindowMap::set(segment, WindowKind::segment);
+        // release: pairs with the acquire of for_each.
+        newest_.store(segment, std::memory_order_release);
+        return add_slots(*segment, slots - metadata_slots);
+    }
+
+    OwnerLine *add_slots(Segment &segment, unsigned count) {
+        OwnerLine *const first = &segment.owner_lines[segment.mapped_slots];
+        first->slots = static_cast<std::uint16_t>(count);
+        segment.mapped_slots += count;
+        bytes_ += count * slot_size;
+        return first;
+    }
+
+    std::atomic<Segment *> newest_{nullptr};
+    std::size_t bytes_ = 0;
+    void *const allocator_;
+};
+
+} // namespace cairn

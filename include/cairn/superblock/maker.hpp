@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//
+// Superblock maker: makes runs into superblocks of a size class, each with a cookie of its own.
+//
+// Adds:    make (from a free run) and format (of an empty superblock, for another class).
+// Needs:   RunHeap below.
+// Keeps:   classes up to Classes::table_limit live in superblocks of one slot, the others in larger ones that
+//          are aligned to their length.
+// Threads: any; formatting is for who holds the superblock.
+// Errors:  nullptr when out of memory.
+// Cost:    the run heap's lock.
+#pragma once
+
+#include <cairn/platform/random.hpp>
+#include <cairn/run/run_heap.hpp>
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn {
+
+template <class Classes>
+class SuperblockMaker {
+public:
+    constexpr SuperblockMaker(RunHeap &runs, unsigned medium_slots)
+        : runs_(runs), medium_slots_(medium_slots) {}
+
+    unsigned slots_of_class(unsigned c) const {
+        return Classes::size_of(c) <= Classes::table_limit ? 1 : medium_slots_;
+    }
+
+    /// A superblock without any carved block, for `heap`; nullptr when out of memory.
+    OwnerLine *make(unsigned size_class, unsigned heap) {
+        const unsigned slots = slots_of_class(size_class);
+        const Run run = runs_.allocate(slots, slots);
+        if (run.first == nullptr) {
+            return nullptr;
+        }
+        format(run.first, size_class, heap, run.clean);
+        made_.fetch_add(1, std::memory_order_relaxed);
+        return run.first;
+    }
+
+    /// `clean`: the memory reads as zero.
+    void format(OwnerLine *s, unsigned size_class, unsigned heap, bool clean) {
+        Segment *const segment = Segment::of(s);
+        const unsigned slot = segment->slot_of(s);
+        const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^
+                                                   draws_.fetch_add(1, std::memory_order_relaxed));
+        superblock::format(s, size_class, Classes::size_of(size_class), random, clean);
+        shared_of(s)->remote.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
+        segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
+        segment->set_kinds(slot, 1, SlotKind::superblock);
+    }
+
+    /// Takes back a superblock without live blocks.
+    void unmake(OwnerLine *s) { runs_.release(s); }
+
+    void seed(std::uint64_t secret) { secret_.store(secret, std::memory_order_relaxed); }
+    std::size_t made() const { return made_.load(std::memory_order_relaxed); }
+
+private:
+    RunHeap &runs_;
+    const unsigned medium_slots_;
+    std::atomic<std::size_t> made_{0};
+    std::atomic<std::uint64_t> secret_{0};
+    std::atomic<std::uint64_t> draws_{0};
+};
+
+} // namespace cairn

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// Notices: who owns a superblock, after how many remote frees the owner is told, and in which tray the notice
+// goes.
+//
+// Adds:    the owner's mark, the thresholds (SharedLine::notify) and the heaps' trays by number.
+// Needs:   Emptiness, PendingSuperblocks.
+// Keeps:   a number's tray never changes: heaps are not unmapped.
+// Threads: enroll before the number is used anywhere; the rest any.
+// Cost:    a load and a push.
+#pragma once
+
+#include <cairn/superblock/emptiness.hpp>
+#include <cairn/superblock/pending.hpp>
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn {
+
+template <class Discipline>
+class Notices {
+public:
+    static constexpr unsigned max_heaps = 1u << 16; // RemoteWord's owner field
+
+    constexpr Notices() = default;
+
+    void enroll(unsigned heap, PendingSuperblocks *tray) {
+        trays_[heap].store(tray, std::memory_order_release);
+    }
+
+    /// Into the tray of the heap, which is returned.
+    PendingSuperblocks *deliver(OwnerLine *s, unsigned heap) {
+        // acquire: pairs with enroll(), whose heap the caller knows by number only.
+        PendingSuperblocks *const tray = trays_[heap].load(std::memory_order_acquire);
+        tray->push(s);
+        return tray;
+    }
+
+    /// For a superblock of a thread heap: a step.
+    static std::uint16_t step_of(const OwnerLine *s) {
+        return static_cast<std::uint16_t>(Discipline::step_of(shared_of(s)->capacity));
+    }
+
+    /// For one of the global heap: a step, or when it is empty.
+    static std::uint16_t until_empty(const OwnerLine *s) {
+        const std::uint16_t step = step_of(s);
+        return s->live() < step ? static_cast<std::uint16_t>(s->live()) : step;
+    }
+
+    /// What SharedLine::owner holds: the heap; for a superblock of several slots an odd address, so that the
+    /// fast path, which knows one slot, does not take it for its own.
+    static void *mark_owner(const OwnerLine *s, void *heap) {
+        return s->slots == 1 ? heap : static_cast<char *>(heap) + 1;
+    }
+
+    /// The superblock is `heap`'s from now on.
+    static void own(OwnerLine *s, void *heap) {
+        SharedLine *const shared = shared_of(s);
+        shared->notify.store(step_of(s), std::memory_order_relaxed);
+        shared->owner.store(mark_owner(s, heap), std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<PendingSuperblocks *> trays_[max_heaps]{};
+};
+
+} // namespace cairn

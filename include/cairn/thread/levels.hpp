@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// Levels: everything of an allocator that its threads share, from the operating system up to the registry of
+// thread heaps.
+//
+// Adds:    blocks longer than the largest size class, by the level that serves them; purging; statistics; the
+//          repair after a fork.
+// Needs:   RunHeap, LargeHeap, HugeHeap, GlobalHeap, HeapRegistry.
+// Keeps:   what lies free at one level is given back before another takes more from the operating system
+//          (PurgingRuns, HugeHeap::make_room).
+// Threads: any; repair_after_fork in the child alone.
+// Errors:  nullptr when out of memory.
+// Cost:    a lock for each call.
+#pragma once
+
+#include <cairn/run/huge_heap.hpp>
+#include <cairn/run/large_heap.hpp>
+#include <cairn/superblock/block_check.hpp>
+#include <cairn/superblock/for_each.hpp>
+#include <cairn/superblock/recount.hpp>
+#include <cairn/thread/heap_registry.hpp>
+
+namespace cairn {
+
+template <class Classes, class Discipline, unsigned MediumSlots>
+class Levels {
+public:
+    using Global = GlobalHeap<Classes, Discipline>;
+    using Heap = ThreadHeap<Global>;
+    using Found = superblock::Found;
+
+    explicit constexpr Levels(void *allocator) : runs_(allocator) {}
+
+    Heap *open() {
+        global_.maker().seed(platform::secret());
+        return registry_.open(global_);
+    }
+    HeapRegistry<Global> &registry() { return registry_; }
+    Global &global() { return global_; }
+    AddressSpace &space() { return runs_.space(); }
+
+    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
+        size += size == 0; // a block of no bytes has an address of its own too
+        const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest;
+        void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean);
+        if (p == nullptr && (huge || huge_.flush() != 0) && size <= LargeHeap::longest &&
+            alignment <= LargeHeap::largest) {
+            p = large_.malloc(size, alignment, clean); // what a huge block can not get may lie free in runs
+        }
+        return p;
+    }
+
+    std::size_t size_of_long(const Found &found, const void *p) {
+        if (found.kind == Found::large) {
+            return LargeHeap::size_of(found.line);
+        }
+        const std::size_t size = huge_.size_of(p);
+        if (size == 0) {
+            superblock::invalid("size asked of", p, "which is inside a huge block, not its start");
+        }
+        return size;
+    }
+
+    /// A long block with a new size without copying, where that is possible; else nullptr.
+    void *resize_long(const Found &found, void *p, std::size_t size) {
+        if (found.kind == Found::large) {
+            return size > Classes::largest && large_.resize_in_place(found.line, size) ? p : nullptr;
+        }
+        return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
+    }
+
+    void free_long(const Found &found, void *p) {
+        if (found.kind == Found::large ? !large_.free(found.line) : !huge_.free(p)) {
+            superblock::invalid("free of", p, "which is free already or inside a block");
+        }
+    }
+
+    /// To call after each slow malloc, with no lock held: true when the memory taken from the operating system
+    /// has grown by another step.
+    bool has_grown() {
+        const std::size_t growth = runs_.growth();
+        if (growth - noted_growth_.load(std::memory_order_relaxed) < growth_step_) {
+            return false;
+        }
+        noted_growth_.store(growth, std::memory_order_relaxed);
+        huge_.make_room(growth_step_);
+        return true;
+    }
+
+    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later.
+    bool give_up_caches() { return huge_.flush() != 0; }
+
+    std::size_t trim(std::size_t keep) { return huge_.flush() + runs_.purge(keep); }
+
+    /// One tick of the purge clock.
+    void purge_idle(std::size_t keep) {
+        huge_.purge_idle();
+        runs_.purge_idle(keep);
+    }
+
+    /// Free and resident.
+    std::size_t surplus_bytes() const { return runs_.dirty_bytes() + huge_.cached_bytes(); }
+
+    /// What is resident at most, but for metadata.
+    std::size_t resident_bytes() {
+        return runs_.resident_bytes() + huge_.live_bytes() + huge_.cached_bytes();
+    }
+
+    void statistics(Statistics &out) {
+        out = {};
+        superblock::statistics<Classes>(runs_, out);
+        runs_.statistics(out);
+        large_.statistics(out);
+        huge_.statistics(out);
+        const typename Global::Counters moved = global_.counters();
+        out.superblocks_to_global = moved.to_global;
+        out.superblocks_from_global = moved.from_global;
+        out.superblocks_fresh = moved.fresh;
+        registry_.statistics(out);
+    }
+
+    /// In the child of a fork of a process in which other threads had heaps: each of them may have stopped
+    /// anywhere. The descriptors are the truth; locks and lists are made anew from them, and superblocks of
+    /// threads that are not there go to the global heap.
+    void repair_after_fork(Heap *survivor) {
+        huge_.repair_after_fork();
+        registry_.repair_after_fork(survivor);
+        global_.reset_after_fork();
+        runs_.repair_after_fork();
+        superblock::for_each(runs_, [&](OwnerLine *s) {
+            const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed);
+            if (survivor == nullptr || owner != Global::Notice::mark_owner(s, survivor)) {
+                superblock::recount(s);
+                global_.adopt(s);
+            }
+        });
+    }
+
+private:
+    static constexpr std::size_t growth_step_ = 1_MiB;
+
+    RunHeap runs_;
+    Global global_{runs_, MediumSlots};
+    LargeHeap large_{runs_};
+    HugeHeap huge_{runs_};
+    HeapRegistry<Global> registry_;
+    std::atomic<std::size_t> noted_growth_{0};
+};
+
+} // namespace cairn

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// Per thread: which thread heap is the calling thread's.
+//
+// Adds:    a heap for each thread from its first slow path to its end; one that is shared, under a lock, by
+//          threads that can have none of their own.
+// Needs:   Levels, for new heaps; `Life::attached()`, which returns whether a thread's end will be known.
+// Keeps:   the heap of a thread that ends goes to the next one, its superblocks to the global heap.
+// Threads: any. One object for each type: the thread's pointer is static.
+// Errors:  nullptr when out of memory.
+// Cost:    8 bytes of thread-local storage, one load.
+// Source:  Hoard, section 3 (per-processor heaps; here one for each thread).
+#pragma once
+
+#include <cairn/thread/levels.hpp>
+
+namespace cairn {
+
+template <class Level, class Life>
+class PerThread {
+public:
+    using Heap = typename Level::Heap;
+
+    explicit constexpr PerThread(Level &levels) : levels_(levels) {}
+
+    /// The calling thread's heap; before it has one, a heap that owns nothing and serves nothing.
+    CAIRN_INLINE Heap *mine() const { return mine_; }
+    bool attached() const { return mine_ != &nobody_; }
+
+    /// A block of a size class, from the slow path of the thread's heap or of the shared one.
+    void *malloc_class(unsigned c) {
+        if (attached() || attach()) {
+            return mine_->malloc_class(c);
+        }
+        sync::Guard hold(shared_guard_);
+        if (shared_ == nullptr && (shared_ = levels_.open()) == nullptr) {
+            return nullptr;
+        }
+        return shared_->malloc_class(c);
+    }
+
+    /// The calling thread ends. False if it had no heap.
+    bool detach() {
+        Heap *const heap = mine_;
+        mine_ = &nobody_;
+        if (heap == &nobody_) {
+            return false;
+        }
+        give_back(heap);
+        return true;
+    }
+
+    /// In the child of a fork, before the levels are repaired. The heap that survives, nullptr for none.
+    Heap *reset_after_fork() {
+        shared_guard_.reset_after_fork();
+        shared_ = nullptr;
+        return attached() ? mine_ : nullptr;
+    }
+
+private:
+    bool attach() {
+        Heap *const heap = levels_.open();
+        if (heap == nullptr) {
+            return false;
+        }
+        mine_ = heap;
+        if (!Life::attached()) {
+            mine_ = &nobody_;
+            give_back(heap);
+            return false;
+        }
+        return true;
+    }
+
+    void give_back(Heap *heap) {
+        heap->hand_over();
+        levels_.registry().close(heap);
+    }
+
+    static inline constinit Heap nobody_{};
+    static inline thread_local constinit Heap *mine_ __attribute__((tls_model("initial-exec"))) = &nobody_;
+
+    Level &levels_;
+    sync::Lock shared_guard_{sync::Rank::thread_heap};
+    Heap *shared_ = nullptr;
+};
+
+} // namespace cairn

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//
+// Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an
+// owner-routed heap.
+//
+// Adds:    memalign, getSize, remote frees, first-class heaps, trimming, the end of a thread, the repair after
+//          a fork.
+// Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
+// Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
+// Threads: any.
+// Errors:  nullptr when out of memory, after all that lies free was tried.
+// Cost:    some tens of instructions; a remote free: one compare-exchange.
+// Source:  Hoard, section 3: blocks return to the superblock they came from.
+#pragma once
+
+#include <cairn/superblock/remote_free.hpp>
+#include <cairn/thread/per_thread.hpp>
+
+namespace cairn {
+
+/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known;
+/// `Life::grew()` when memory was taken from the operating system, `Life::surplus()` when free memory lies
+/// about in quantity.
+template <class Classes, class Discipline, unsigned MediumSlots, class Life>
+class Routes {
+public:
+    using SizeClasses = Classes;
+    using Emptiness = Discipline;
+    using Level = Levels<Classes, Discipline, MediumSlots>;
+    using Heap = typename Level::Heap;
+    static constexpr unsigned medium_slots = MediumSlots;
+    static_assert(Classes::largest * 8 <= MediumSlots * slot_size && is_power_of_two(MediumSlots));
+
+    constexpr Routes() = default;
+
+    /// `alignment` is a power of two.
+    void *memalign(std::size_t alignment, std::size_t size) {
+        if (serves_from_superblock(size, alignment)) {
+            return malloc_of_class(Classes::aligned_class_of(size, alignment));
+        }
+        bool clean = false;
+        return malloc_long(size, alignment, clean);
+    }
+
+    /// Usable bytes of a live block.
+    std::size_t getSize(const void *p) { return size_of(find(p, "size asked of"), p, "size asked of"); }
+
+    /// The calling thread ends: its heap goes to the next one.
+    void detach() {
+        if (threads_.detach()) {
+            note_surplus();
+        }
+    }
+
+    /// Gives free memory back to the operating system now. Bytes given back.
+    std::size_t trim(std::size_t keep) {
+        if (threads_.attached()) {
+            threads_.mine()->give_empty();
+        }
+        return levels_.trim(keep);
+    }
+
+    void set_surplus_limit(std::size_t bytes) { surplus_limit_.store(bytes, std::memory_order_relaxed); }
+
+    /// In the child of a fork of a process in which other threads had heaps.
+    void repair_after_fork() { levels_.repair_after_fork(threads_.reset_after_fork()); }
+
+    void statistics(Statistics &out) { levels_.statistics(out); }
+    Level &levels() { return levels_; }
+
+    /// Heaps of their own, for the first-class heaps of the C interface: used under `guard()`.
+    Heap *open_heap() { return levels_.open(); }
+    void close_heap(Heap *heap) {
+        heap->free_all();
+        levels_.registry().close(heap);
+    }
+    void *malloc_in(Heap *heap, std::size_t size, std::size_t alignment) {
+        sync::Guard hold(heap->guard());
+        return heap->malloc_class(Classes::aligned_class_of(size, alignment));
+    }
+    void free_in(Heap *heap, void *p) {
+        sync::Guard hold(heap->guard());
+        free_checked(p, heap);
+    }
+    static constexpr bool serves_from_superblock(std::size_t size, std::size_t alignment) {
+        return alignment <= slot_size && (size > alignment ? size : alignment) <= Classes::largest;
+    }
+
+protected:
+    using Found = superblock::Found;
+
+    static Found find(const void *p, const char *what) { return superblock::find(p, MediumSlots, what); }
+
+    std::size_t size_of(const Found &found, const void *p, const char *what) {
+        if (found.kind != Found::block) {
+            return levels_.size_of_long(found, p);
+        }
+        superblock::check_live(found.line, p, what);
+        return shared_of(found.line)->block_size;
+    }
+
+    void note_growth() {
+        if (CAIRN_UNLIKELY(levels_.has_grown())) {
+            Life::grew();
+        }
+    }
+
+    void note_surplus() {
+        if (levels_.surplus_bytes() > surplus_limit_.load(std::memory_order_relaxed)) {
+            Life::surplus();
+        }
+    }
+
+    void *malloc_of_class(unsigned c) {
+        void *p = threads_.malloc_class(c);
+        if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
+            p = threads_.malloc_class(c);
+        }
+        note_growth();
+        return p;
+    }
+
+    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
+        void *p = levels_.malloc_long(size, alignment, clean);
+        if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
+            p = levels_.malloc_long(size, alignment, clean);
+        }
+        note_growth();
+        return p;
+    }
+
+    /// Out of memory: whether there is a point in trying again.
+    CAIRN_COLD bool give_up_caches() {
+        const bool mine = threads_.attached() && threads_.mine()->give_empty();
+        return levels_.give_up_caches() || mine;
+    }
+
+    /// Frees for `heap`: its own superblocks directly, others' as remote frees.
+    void free_checked(void *p, Heap *heap) {
+        const Found found = find(p, "free of");
+        if (found.kind != Found::block) {
+            levels_.free_long(found, p);
+            return note_surplus();
+        }
+        OwnerLine *const s = found.line;
+        superblock::check_live(s, p, "free of");
+        if (shared_of(s)->owner.load(std::memory_order_relaxed) ==
+            Level::Global::Notice::mark_owner(s, heap)) {
+            if (heap->free_local(s, address_of(p))) {
+                look_at(heap, s);
+            }
+        } else if (const RemoteWord told = superblock::free_remote(s, address_of(p)); told.queued()) {
+            tell(s, told);
+        }
+    }
+
+    CAIRN_COLD void look_at(Heap *heap, OwnerLine *s) {
+        heap->look_at(s);
+        note_surplus();
+    }
+
+    /// A remote free has made a superblock worth a look.
+    CAIRN_COLD void tell(OwnerLine *s, RemoteWord word) {
+        PendingSuperblocks *const told = levels_.global().notice(s, word);
+        if (told != nullptr && told->idle()) {
+            levels_.registry().tend(*told);
+        }
+        note_surplus();
+    }
+
+    Level levels_{this};
+    PerThread<Level, Life> threads_{levels_};
+    std::atomic<std::size_t> surplus_limit_{SIZE_MAX};
+};
+
+} // namespace cairn

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// 1,200 threads at one time, each with blocks; all end, and the next 1,200 need no more memory than they did.
+#include "process_test.hpp"
+
+using namespace process_test;
+
+static pthread_barrier_t barrier;
+
+static void *run(void *) {
+    void *blocks[20];
+    std::size_t size = 16;
+    for (void *&p : blocks) {
+        p = malloc(size);
+        CHECK(p != nullptr);
+        std::memset(p, 1, size);
+        size += 40;
+    }
+    pthread_barrier_wait(&barrier);
+    for (void *p : blocks) {
+        free(p);
+    }
+    return nullptr;
+}
+
+int main() {
+    constexpr unsigned count = 1200;
+    static pthread_t threads[count];
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 * KiB);
+    std::size_t peaks[2] = {};
+    for (std::size_t &peak : peaks) {
+        pthread_barrier_init(&barrier, nullptr, count);
+        for (pthread_t &thread : threads) {
+            if (pthread_create(&thread, &attributes, run, nullptr) != 0) {
+                _exit(77); // this machine does not allow so many
+            }
+        }
+        for (pthread_t thread : threads) {
+            pthread_join(thread, nullptr);
+        }
+        peak = peak_resident();
+    }
+    dprintf(1, "peak %.1f MiB, then %.1f MiB\n", mebibytes(peaks[0]), mebibytes(peaks[1]));
+    CHECK(peaks[1] < peaks[0] + 16 * MiB);
+}
