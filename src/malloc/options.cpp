@@ -108,13 +108,14 @@ void parse_one(Piece piece, Options &into) {
         } else if (const Piece text = piece.from(name.length + 1); parse_value(option, text, value)) {
             option.set(into, value);
         } else {
-            platform::write_line({"CAIRN_OPTIONS: bad value '", Quoted(text.characters, text.length).characters, "' for '",
-                                  option.name, "', which takes ", option_form(option).characters,
-                                  " (ignored)"});
+            platform::write_line({"CAIRN_OPTIONS: bad value '",
+                                  Quoted(text.characters, text.length).characters, "' for '", option.name,
+                                  "', which takes ", option_form(option).characters, " (ignored)"});
         }
         return;
     }
-    platform::write_line({"CAIRN_OPTIONS: unknown option '", Quoted(name.characters, name.length).characters, "' (ignored)"});
+    platform::write_line(
+        {"CAIRN_OPTIONS: unknown option '", Quoted(name.characters, name.length).characters, "' (ignored)"});
 }
 
 } // namespace

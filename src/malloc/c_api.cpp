@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// The functions of <cairn/cairn.h>.
+#include "first_class.hpp"
+#include "report.hpp"
+
+#include <cairn/cairn.h>
+
+#include <cerrno>
+#include <cstring>
+
+#define CAIRN_CAT_(a, b, c) #a "." #b "." #c
+#define CAIRN_CAT(a, b, c) CAIRN_CAT_(a, b, c)
+
+namespace {
+
+using cairn::Statistics;
+namespace process_heap = cairn::process_heap;
+
+constexpr bool equal(const char *a, const char *b) {
+    return *a == *b && (*a == 0 || equal(a + 1, b + 1));
+}
+static_assert(equal(CAIRN_VERSION_STRING, CAIRN_VERSION), "cairn.h has the version of the build files");
+static_assert(equal(CAIRN_VERSION_STRING,
+                    CAIRN_CAT(CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH)));
+
+process_heap::FirstClassHeap *own(cairn_heap *heap) {
+    return reinterpret_cast<process_heap::FirstClassHeap *>(heap);
+}
+
+void *with_errno(void *p) {
+    if (p == nullptr) {
+        errno = ENOMEM;
+    }
+    return p;
+}
+
+/// Room of a caller, of which what does not fit is counted only.
+struct Room {
+    char *buffer;
+    std::size_t size;
+    std::size_t length = 0;
+
+    static void take(void *to, const char *text, std::size_t n) noexcept {
+        auto *const room = static_cast<Room *>(to);
+        if (room->length < room->size) {
+            const std::size_t left = room->size - room->length;
+            std::memcpy(room->buffer + room->length, text, n < left ? n : left);
+        }
+        room->length += n;
+    }
+};
+
+} // namespace
+
+extern "C" {
+
+CAIRN_EXPORT const char *cairn_version(void) {
+    return CAIRN_VERSION_STRING;
+}
+
+CAIRN_EXPORT int cairn_get_statistics(cairn_statistics *out) {
+    if (out == nullptr || out->size < offsetof(cairn_statistics, small_live)) {
+        errno = EINVAL;
+        return -1;
+    }
+    Statistics s;
+    process_heap::whole_statistics(s);
+    cairn_statistics all{};
+    all.size = out->size;
+    all.live = s.live();
+    all.small_live = s.small_live;
+    all.small_resident = s.small_resident;
+    all.superblocks = s.superblocks;
+    all.heaps = s.heaps;
+    all.heaps_peak = s.heaps_peak;
+    all.large_live = s.large_live;
+    all.large_live_blocks = s.large_live_blocks;
+    all.huge_live = s.huge_live;
+    all.huge_live_blocks = s.huge_live_blocks;
+    all.free_dirty = s.free_dirty;
+    all.free_clean = s.free_clean;
+    all.mapped = s.mapped;
+    all.mapped_peak = s.mapped_peak;
+    all.metadata = s.metadata;
+    all.purged = s.purged;
+    all.purges = s.purges;
+    all.superblocks_to_global = s.superblocks_to_global;
+    all.superblocks_from_global = s.superblocks_from_global;
+    all.superblocks_fresh = s.superblocks_fresh;
+    std::memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
+    return 0;
+}
+
+CAIRN_EXPORT size_t cairn_statistics_json(char *buffer, size_t size) {
+    Statistics s;
+    process_heap::whole_statistics(s);
+    Room room{buffer, size};
+    {
+        cairn::TextOut out(Room::take, &room);
+        cairn::report::write_json(out, s, cairn::report::this_process());
+    }
+    if (size != 0) {
+        buffer[room.length < size ? room.length : size - 1] = 0;
+    }
+    return room.length;
+}
+
+CAIRN_EXPORT size_t cairn_purge(void) {
+    return process_heap::trim(0);
+}
+
+CAIRN_EXPORT cairn_heap *cairn_heap_create(void) {
+    return static_cast<cairn_heap *>(with_errno(process_heap::create()));
+}
+
+CAIRN_EXPORT void *cairn_heap_alloc(cairn_heap *heap, size_t size) {
+    return with_errno(process_heap::allocate(own(heap), size, 1));
+}
+
+CAIRN_EXPORT void *cairn_heap_aligned_alloc(cairn_heap *heap, size_t alignment, size_t size) {
+    if (!cairn::is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return with_errno(process_heap::allocate(own(heap), size, alignment));
+}
+
+CAIRN_EXPORT void cairn_heap_free(cairn_heap *heap, void *block) {
+    process_heap::deallocate(own(heap), block);
+}
+
+CAIRN_EXPORT void cairn_heap_destroy(cairn_heap *heap) {
+    process_heap::destroy(own(heap));
+}
+
+} // extern "C"

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "first_class.hpp"
+#include "purger.hpp"
+
+#include <new>
+#include <pthread.h>
+
+namespace cairn::process_heap {
+namespace {
+
+using Classes = Heap::SizeClasses;
+
+/// A block too long for a superblock. Its node is a small block of the same heap and not a header before the
+/// block: so the block keeps its alignment, and a wrong pointer is looked up instead of read.
+struct LongBlock {
+    void *memory;
+    LongBlock *next;
+};
+
+constexpr std::uint64_t alive = 0x6361'6972'6e2d'6870;
+
+} // namespace
+
+struct FirstClassHeap {
+    std::uint64_t mark = alive;
+    sync::Lock lock{sync::Rank::registry};
+    FirstClassHeap *next = nullptr; ///< all heaps
+    FirstClassHeap *previous = nullptr;
+    OwnerLine *current[Classes::count] = {}; ///< the superblock that a class allocates from
+    std::uint32_t live[Classes::count] = {};
+    std::uint32_t superblocks[Classes::count] = {};
+    std::uint64_t touched = 0; ///< bytes of its superblocks that were ever used
+    Places<Classes::count> places;
+    LongBlock *long_table[256] = {};
+};
+
+namespace {
+
+constinit sync::Lock list_lock{sync::Rank::thread_heap};
+constinit FirstClassHeap *all_heaps = nullptr;
+
+SuperblockMaker<Classes> &maker() {
+    return heap.levels().global().maker();
+}
+
+void mark_slots(OwnerLine *s, SlotKind kind) {
+    Segment *const segment = Segment::of(s);
+    segment->set_kinds(segment->slot_of(s), s->slots, kind);
+}
+
+[[noreturn]] CAIRN_COLD void not_ours(const void *p) {
+    superblock::invalid("cairn_heap_free of", p, "which is no block of this heap");
+}
+
+// ---- superblocks; the caller holds the heap's lock
+
+OwnerLine *make_superblock(FirstClassHeap &h, unsigned c) {
+    OwnerLine *const s = maker().make(c, 0);
+    if (s != nullptr) {
+        mark_slots(s, SlotKind::large_rest);
+        shared_of(s)->owner.store(&h, std::memory_order_relaxed);
+        ++h.superblocks[c];
+        h.touched += s->extent;
+    }
+    return s;
+}
+
+bool carve(FirstClassHeap &h, OwnerLine *s) {
+    const std::uint32_t before = s->extent;
+    const bool more = superblock::carve(s);
+    h.touched += s->extent - before;
+    return more;
+}
+
+void give_back(FirstClassHeap &h, OwnerLine *s) {
+    --h.superblocks[s->size_class];
+    h.touched -= s->extent;
+    shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
+    maker().unmake(s);
+}
+
+/// The heap's superblock that p lies in, or nullptr. Reads descriptors only.
+OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
+    const std::uintptr_t address = address_of(p);
+    if (WindowMap::kind(address) != WindowKind::segment) {
+        return nullptr;
+    }
+    Segment *const segment = Segment::of(address);
+    const unsigned slot = Segment::slot_of(address);
+    if (segment->kind(slot) != SlotKind::large_rest) {
+        return nullptr;
+    }
+    // The descriptor of a superblock of several slots is the first one's.
+    for (const unsigned first : {slot, static_cast<unsigned>(align_down(slot, Heap::medium_slots))}) {
+        OwnerLine *const s = &segment->owner_lines[first];
+        if (shared_of(s)->owner.load(std::memory_order_relaxed) == &h && slot - first < s->slots) {
+            return s;
+        }
+    }
+    return nullptr;
+}
+
+void *allocate_small(FirstClassHeap &h, unsigned c) {
+    OwnerLine *s = h.current[c];
+    while (s == nullptr || (superblock::is_end(s->free) && !carve(h, s))) {
+        if (s != nullptr) {
+            h.places.put(s);
+        }
+        s = h.places.take_fullest(c);
+        if (s == nullptr && (s = make_superblock(h, c)) == nullptr) {
+            h.current[c] = nullptr;
+            return nullptr;
+        }
+        s->place = Place::current;
+        h.current[c] = s;
+    }
+    ++h.live[c];
+    return superblock::pop(s, span_of(s));
+}
+
+void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {
+    superblock::check_live(s, p, "cairn_heap_free of");
+    --h.live[s->size_class];
+    superblock::push(s, address_of(p));
+    if (s->place == Place::current) {
+        return;
+    }
+    // One without live blocks may serve any class of any heap: it does not wait here.
+    if (s->live() == 0) {
+        h.places.take_out(s);
+        give_back(h, s);
+    } else if (s->place == Place::full) {
+        h.places.take_out(s);
+        h.places.put(s);
+    }
+}
+
+// ---- long blocks; the caller holds the heap's lock
+
+LongBlock **link_to(FirstClassHeap &h, const void *p) {
+    constexpr std::size_t buckets = sizeof h.long_table / sizeof h.long_table[0];
+    LongBlock **link = &h.long_table[address_of(p) / slot_size % buckets];
+    while (*link != nullptr && (*link)->memory != p) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) {
+    auto *const node = static_cast<LongBlock *>(allocate_small(h, Classes::class_of(sizeof(LongBlock))));
+    if (node == nullptr) {
+        return nullptr;
+    }
+    bool clean = false;
+    void *const p = heap.levels().malloc_long(size, alignment, clean);
+    if (p == nullptr) {
+        free_small(h, superblock_of(h, node), node);
+        return nullptr;
+    }
+    LongBlock **const link = link_to(h, p);
+    *link = new (node) LongBlock{p, nullptr};
+    return p;
+}
+
+void free_memory_of(LongBlock *block) {
+    heap.levels().free_long(superblock::find(block->memory, Heap::medium_slots, "cairn_heap_free of"),
+                            block->memory);
+}
+
+void free_long(FirstClassHeap &h, void *p) {
+    LongBlock **const link = link_to(h, p);
+    LongBlock *const block = *link;
+    if (block == nullptr) {
+        not_ours(p);
+    }
+    *link = block->next;
+    free_memory_of(block);
+    free_small(h, superblock_of(h, block), block);
+}
+
+/// Memory may have been taken from the system; to call without a lock.
+void note_growth() {
+    if (heap.levels().has_grown()) {
+        Life::grew();
+    }
+}
+
+/// Memory was given back; to call without a lock.
+void note_surplus() {
+    const Options &options = options_in_force();
+    const std::size_t least = options.purge_delay_ms == 0 ? 0 : purger::wake_at;
+    const std::size_t limit = options.retain_bytes > least ? options.retain_bytes : least;
+    if (options.purge_delay_ms >= 0 && heap.levels().surplus_bytes() > limit) {
+        Life::surplus();
+    }
+}
+
+FirstClassHeap &checked(FirstClassHeap *h, const char *what) {
+    if (h == nullptr || h->mark != alive) {
+        platform::fatal({what, " ", static_cast<const void *>(h), ", which is no heap, or a destroyed one"});
+    }
+    return *h;
+}
+
+// ---- fork
+
+/// Several locks of one rank: taken one after the other as they come free, which no other code does.
+void before_fork() {
+    list_lock.lock();
+    for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
+        while (!h->lock.try_lock()) {
+            platform::yield();
+        }
+    }
+}
+
+void after_fork() {
+    for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
+        h->lock.unlock();
+    }
+    list_lock.unlock();
+}
+
+} // namespace
+
+void keep_heaps_across_fork() noexcept {
+    pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+FirstClassHeap *create() noexcept {
+    void *const memory = heap.malloc(sizeof(FirstClassHeap));
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto *const h = new (memory) FirstClassHeap;
+    sync::Guard hold(list_lock);
+    h->next = all_heaps;
+    if (all_heaps != nullptr) {
+        all_heaps->previous = h;
+    }
+    all_heaps = h;
+    return h;
+}
+
+void *allocate(FirstClassHeap *which, std::size_t size, std::size_t alignment) noexcept {
+    FirstClassHeap &h = checked(which, "cairn_heap_alloc from");
+    const auto attempt = [&] {
+        sync::Guard hold(h.lock);
+        return Heap::serves_from_superblock(size, alignment)
+                   ? allocate_small(h, Classes::aligned_class_of(size, alignment))
+                   : allocate_long(h, size, alignment);
+    };
+    void *p = attempt();
+    if (CAIRN_UNLIKELY(p == nullptr) && heap.trim(0) != 0) {
+        p = attempt();
+    }
+    note_growth();
+    return p;
+}
+
+void deallocate(FirstClassHeap *which, void *p) noexcept {
+    FirstClassHeap &h = checked(which, "cairn_heap_free to");
+    if (p == nullptr) {
+        return;
+    }
+    {
+        sync::Guard hold(h.lock);
+        if (OwnerLine *const s = superblock_of(h, p)) {
+            free_small(h, s, p);
+        } else {
+            free_long(h, p);
+        }
+    }
+    note_surplus();
+}
+
+void destroy(FirstClassHeap *which) noexcept {
+    if (which == nullptr) {
+        return;
+    }
+    FirstClassHeap &h = checked(which, "cairn_heap_destroy of");
+    {
+        sync::Guard hold(h.lock); // nobody else uses the heap, but another thread may fork or ask for figures
+        h.mark = 0;
+        for (LongBlock *block : h.long_table) {
+            for (; block != nullptr; block = block->next) {
+                free_memory_of(block);
+            }
+        }
+        for (OwnerLine *const s : h.current) {
+            if (s != nullptr) {
+                give_back(h, s);
+            }
+        }
+        while (OwnerLine *const s = h.places.any()) {
+            h.places.take_out(s);
+            give_back(h, s);
+        }
+        for (std::uint32_t &count : h.live) {
+            count = 0;
+        }
+    }
+    {
+        sync::Guard hold(list_lock);
+        (h.previous != nullptr ? h.previous->next : all_heaps) = h.next;
+        if (h.next != nullptr) {
+            h.next->previous = h.previous;
+        }
+    }
+    heap.free(&h);
+    note_surplus();
+}
+
+void whole_statistics(Statistics &out) noexcept {
+    statistics(out);
+    sync::Guard hold(list_lock);
+    for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
+        sync::Guard hold_heap(h->lock);
+        out.small_resident += h->touched;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            SizeClassStatistics &row = out.by_class[c];
+            const std::uint64_t bytes = std::uint64_t{h->live[c]} * row.block_size;
+            row.superblocks += h->superblocks[c];
+            row.live_blocks += h->live[c];
+            out.superblocks += h->superblocks[c];
+            out.small_live += bytes;
+        }
+    }
+}
+
+} // namespace cairn::process_heap

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// What glibc's malloc tells of itself and lets itself be told, answered for this heap: mallinfo, mallinfo2,
+// malloc_info, malloc_stats, malloc_trim, mallopt.
+//
+// The types and numbers are those of glibc's <malloc.h>, said again here: other C libraries have none of
+// them, and a program that was built for glibc may be run on one.
+#include "first_class.hpp"
+#include "report.hpp"
+
+#include <cairn/platform/syscall.hpp>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+
+namespace {
+
+using cairn::Statistics;
+namespace process_heap = cairn::process_heap;
+namespace report = cairn::report;
+
+template <class Number>
+struct Mallinfo {
+    Number arena;    ///< bytes of memory of small and large blocks, used or free
+    Number ordblks;  ///< number of free blocks
+    Number smblks;   ///< 0: there are no fastbins
+    Number hblks;    ///< number of huge blocks, each a mapping of its own
+    Number hblkhd;   ///< their bytes
+    Number usmblks;  ///< 0, as in glibc
+    Number fsmblks;  ///< 0: there are no fastbins
+    Number uordblks; ///< bytes of small and large blocks that the program holds
+    Number fordblks; ///< bytes that are free in between
+    Number keepcost; ///< bytes that malloc_trim(0) would give back
+};
+template struct Mallinfo<int>;
+template struct Mallinfo<std::size_t>;
+
+Statistics statistics() {
+    Statistics s;
+    process_heap::whole_statistics(s);
+    return s;
+}
+
+/// glibc lets the int fields of mallinfo wrap around; the largest number is at least a lower bound.
+template <class Number>
+Number clamped(std::uint64_t value) {
+    if constexpr (sizeof(Number) < sizeof value) {
+        return value > INT_MAX ? INT_MAX : static_cast<Number>(value);
+    } else {
+        return value;
+    }
+}
+
+template <class Number>
+Mallinfo<Number> mallinfo_of(const Statistics &s) {
+    const report::Arena arena = report::arena_of(s);
+    Mallinfo<Number> info{};
+    info.arena = clamped<Number>(arena.size());
+    info.ordblks = clamped<Number>(arena.free_blocks);
+    info.hblks = clamped<Number>(s.huge_live_blocks);
+    info.hblkhd = clamped<Number>(s.huge_live);
+    info.uordblks = clamped<Number>(arena.used);
+    info.fordblks = clamped<Number>(arena.free);
+    info.keepcost = clamped<Number>(s.free_dirty);
+    return info;
+}
+
+void take_to_stream(void *to, const char *text, std::size_t length) noexcept {
+    std::fwrite(text, 1, length, static_cast<std::FILE *>(to));
+}
+
+/// Past stdio's buffer of stderr, which has none.
+void take_to_stderr(void *, const char *text, std::size_t length) noexcept {
+    cairn::platform::raw_syscall(SYS_write, 2, reinterpret_cast<long>(text), static_cast<long>(length));
+}
+
+enum Parameter : int {
+    mxfast = 1,
+    trim_threshold = -1,
+    top_pad = -2,
+    mmap_threshold = -3,
+    mmap_max = -4,
+    check_action = -5,
+    perturb = -6,
+    arena_test = -7,
+    arena_max = -8,
+};
+
+int set_retained(int bytes) {
+    cairn::Options &options = cairn::options_in_force();
+    // -1 is how glibc is told never to trim.
+    options.retain_bytes = bytes < 0 ? static_cast<std::size_t>(INT64_MAX) : static_cast<std::size_t>(bytes);
+    process_heap::apply(options);
+    return 1;
+}
+
+} // namespace
+
+extern "C" {
+
+CAIRN_EXPORT Mallinfo<int> mallinfo() {
+    return mallinfo_of<int>(statistics());
+}
+
+CAIRN_EXPORT Mallinfo<std::size_t> mallinfo2() {
+    return mallinfo_of<std::size_t>(statistics());
+}
+
+CAIRN_EXPORT int malloc_info(int options, std::FILE *stream) {
+    if (options != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    const Statistics s = statistics();
+    {
+        cairn::TextOut out(take_to_stream, stream);
+        report::write_xml(out, s);
+    }
+    return std::ferror(stream) != 0 ? -1 : 0;
+}
+
+CAIRN_EXPORT void malloc_stats() {
+    const Statistics s = statistics();
+    cairn::TextOut out(take_to_stderr, nullptr);
+    report::write_text(out, s, report::this_process());
+}
+
+CAIRN_EXPORT int malloc_trim(std::size_t pad) {
+    return process_heap::trim(pad) != 0 ? 1 : 0;
+}
+
+CAIRN_EXPORT int mallopt(int parameter, int value) {
+    switch (parameter) {
+    case trim_threshold:
+        return set_retained(value);
+    case mxfast: // hints to a heap that is built otherwise: taken, as glibc would, and without a meaning here
+        return value >= 0 && static_cast<std::size_t>(value) <= 80 * sizeof(std::size_t) / 4 ? 1 : 0;
+    case top_pad:
+    case mmap_threshold:
+    case mmap_max:
+    case arena_test:
+    case arena_max:
+        return 1;
+    case check_action: // misuse is always caught, and always ends the program
+        return 1;
+    case perturb: // would change what the program reads, so it must not be said to be done
+        return value == 0 ? 1 : 0;
+    default:
+        return 0;
+    }
+}
+
+} // extern "C"

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include <src/malloc/report_at_exit.hpp>
+
+#include <cairn/platform/fatal.hpp>
+#include <src/malloc/environment.hpp>
+#include <src/malloc/first_class.hpp>
+#include <src/malloc/quoted.hpp>
+#include <src/malloc/report.hpp>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
+
+namespace cairn::report {
+namespace {
+
+enum class Form : unsigned char { none, text, json };
+constinit Form requested = Form::none;
+
+/// A path, whole or `too_long`.
+struct Path {
+    char characters[PATH_MAX] = {};
+    std::size_t length = 0;
+    bool too_long = false;
+
+    void put(const char *text) {
+        while (*text != 0) {
+            if (length + 1 == sizeof characters) {
+                too_long = true;
+                return;
+            }
+            characters[length++] = *text++;
+        }
+        characters[length] = 0;
+    }
+};
+
+/// As the user wrote it, but absolute: the program may change its folder.
+constinit Path wanted_file;
+
+/// Programs close stderr before the last of their code runs (every tool of coreutils does).
+constinit int spare_stderr = -1;
+
+long call(long number, long a = 0, long b = 0, long c = 0) {
+    return platform::raw_syscall(number, a, b, c);
+}
+
+long pointer(const void *p) {
+    return reinterpret_cast<long>(p);
+}
+
+struct File {
+    long descriptor;
+    int error = 0;
+
+    static void take(void *to, const char *text, std::size_t length) noexcept {
+        auto *const file = static_cast<File *>(to);
+        while (length > 0 && file->error == 0) {
+            const long n = call(SYS_write, file->descriptor, pointer(text), static_cast<long>(length));
+            if (n == -EINTR) {
+                continue;
+            }
+            if (n <= 0) {
+                file->error = n < 0 ? static_cast<int>(-n) : EIO;
+                return;
+            }
+            text += n;
+            length -= static_cast<std::size_t>(n);
+        }
+    }
+};
+
+const char *reason(int error) {
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case ENOENT:
+    case ENOTDIR:
+        return "no such folder";
+    case EISDIR:
+        return "it is a folder";
+    case EROFS:
+        return "the file system is read-only";
+    case ENOSPC:
+    case EDQUOT:
+        return "no space left";
+    case ENAMETOOLONG:
+        return "the name is too long";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files";
+    default:
+        return "the system refuses";
+    }
+}
+
+void complain(int error) {
+    platform::write_line({"CAIRN_STATS: cannot write '",
+                          Quoted<160>(wanted_file.characters, wanted_file.length).characters,
+                          "': ", reason(error), " (error ", static_cast<std::uint64_t>(error), ")"});
+}
+
+struct Decimal {
+    char characters[24] = {};
+    explicit Decimal(std::uint64_t number) {
+        TextOut out(
+            [](void *to, const char *text, std::size_t length) noexcept { std::memcpy(to, text, length); },
+            characters);
+        out << number;
+    }
+};
+
+/// `%p` becomes the process's number, `%%` a percent sign.
+void expand(const char *pattern, std::uint64_t pid, Path &into) {
+    for (; *pattern != 0; ++pattern) {
+        const char one[2] = {*pattern, 0};
+        if (pattern[0] == '%' && pattern[1] == 'p') {
+            into.put(Decimal(pid).characters);
+            ++pattern;
+        } else {
+            pattern += pattern[0] == '%' && pattern[1] == '%' ? 1 : 0;
+            into.put(one);
+        }
+    }
+}
+
+/// Under another name first, which no other process uses. The error, 0 for none.
+int write_file(const Statistics &statistics, const Subject &subject) {
+    static constinit Path file;
+    static constinit Path aside;
+    file.length = aside.length = 0;
+    expand(wanted_file.characters, subject.pid, file);
+    aside.put(file.characters);
+    aside.put(".");
+    aside.put(Decimal(subject.pid).characters);
+    aside.put(".tmp");
+    if (file.too_long || aside.too_long) {
+        return ENAMETOOLONG;
+    }
+    File to{platform::raw_syscall(SYS_openat, AT_FDCWD, pointer(aside.characters),
+                                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)};
+    if (platform::failed(to.descriptor)) {
+        return static_cast<int>(-to.descriptor);
+    }
+    {
+        TextOut out(File::take, &to);
+        write_json(out, statistics, subject);
+    }
+    call(SYS_close, to.descriptor);
+    if (to.error == 0) {
+        const long renamed = platform::raw_syscall(SYS_renameat, AT_FDCWD, pointer(aside.characters),
+                                                   AT_FDCWD, pointer(file.characters));
+        to.error = platform::failed(renamed) ? static_cast<int>(-renamed) : 0;
+    }
+    if (to.error != 0) {
+        call(SYS_unlinkat, AT_FDCWD, pointer(aside.characters));
+    }
+    return to.error;
+}
+
+bool is_open(long descriptor) {
+    return !platform::failed(call(SYS_fcntl, descriptor, F_GETFD));
+}
+
+void write_summary(const Statistics &statistics, const Subject &subject) {
+    File to{is_open(2) ? 2 : spare_stderr};
+    TextOut out(File::take, &to);
+    write_text(out, statistics, subject);
+}
+
+/// The error that a report would meet, as far as that can be known now; 0 for none.
+int foreseeable_error() {
+    if (wanted_file.too_long) {
+        return ENAMETOOLONG;
+    }
+    static constinit Path file;
+    file.length = 0;
+    expand(wanted_file.characters, static_cast<std::uint64_t>(call(SYS_getpid)), file);
+    const long itself =
+        call(SYS_openat, AT_FDCWD, pointer(file.characters), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (!platform::failed(itself)) {
+        call(SYS_close, itself);
+        return EISDIR;
+    }
+    *std::strrchr(file.characters, '/') = 0;
+    const char *const folder = file.characters[0] == 0 ? "/" : file.characters;
+    const long access = call(SYS_faccessat, AT_FDCWD, pointer(folder), W_OK | X_OK);
+    return platform::failed(access) ? static_cast<int>(-access) : 0;
+}
+
+void request_file(const char *name) {
+    Path folder;
+    if (*name != '/' &&
+        !platform::failed(call(SYS_getcwd, pointer(folder.characters), sizeof folder.characters))) {
+        for (const char *c = folder.characters; *c != 0; ++c) {
+            const char one[2] = {*c, 0};
+            wanted_file.put(*c == '%' ? "%%" : one);
+        }
+        wanted_file.put("/");
+    }
+    wanted_file.put(name);
+    if (const int error = foreseeable_error(); error != 0) {
+        complain(error);
+    } else {
+        requested = Form::json;
+    }
+}
+
+} // namespace
+
+void read_request() noexcept {
+    const char *const value = environment_value("CAIRN_STATS");
+    if (value == nullptr || *value == 0 || std::strcmp(value, "0") == 0) {
+        return;
+    }
+    if (std::strcmp(value, "1") == 0) {
+        requested = Form::text;
+        const long spare = call(SYS_fcntl, 2, F_DUPFD_CLOEXEC, 200);
+        spare_stderr = platform::failed(spare) ? -1 : static_cast<int>(spare);
+    } else if (std::strncmp(value, "json:", 5) == 0 && value[5] != 0) {
+        request_file(value + 5);
+    } else {
+        platform::write_line({"CAIRN_STATS: unknown value '", Quoted(value, std::strlen(value)).characters,
+                              "', which is 1 or json:FILE (no report)"});
+    }
+}
+
+void write_requested() noexcept {
+    if (requested == Form::none) {
+        return;
+    }
+    const int saved = errno;
+    Statistics statistics;
+    process_heap::whole_statistics(statistics);
+    const Subject subject = this_process();
+    if (requested == Form::text) {
+        write_summary(statistics, subject);
+    } else if (const int error = write_file(statistics, subject); error != 0) {
+        complain(error);
+    }
+    errno = saved;
+}
+
+} // namespace cairn::report
