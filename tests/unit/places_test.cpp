@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//
+// Places: every superblock in the one list that its state asks for.
+#include "window.hpp"
+
+#include <cairn/superblock/places.hpp>
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+using namespace cairn;
+
+namespace {
+
+constexpr unsigned capacity = 64;
+
+class PlacesTest : public testing::Test {
+protected:
+    /// The superblock number i of the class, all its blocks carved, `live` of them out.
+    OwnerLine *make(unsigned i, unsigned size_class, unsigned live) {
+        OwnerLine *const s = window_.run(metadata_slots + i, 1);
+        shared_of(s)->capacity = capacity;
+        s->size_class = static_cast<std::uint8_t>(size_class);
+        s->place = Place::nowhere;
+        s->carved = capacity;
+        set_live(s, live);
+        return s;
+    }
+    static void set_live(OwnerLine *s, unsigned live) {
+        s->border = 0;
+        s->above = static_cast<std::int32_t>(live);
+        s->free = live == s->carved ? superblock::end_mark(memory_of(s)) : memory_of(s);
+    }
+
+    test::Window window_;
+    Places<3> places_;
+};
+
+TEST_F(PlacesTest, TheStateSaysWhere) {
+    OwnerLine *const empty = make(0, 0, 0);
+    OwnerLine *const some = make(1, 0, 1);
+    OwnerLine *const full = make(2, 0, capacity);
+    OwnerLine *const uncarved = make(3, 0, capacity / 2);
+    uncarved->carved = capacity / 2; // no free block, but more to carve
+    set_live(uncarved, capacity / 2);
+    for (OwnerLine *s : {empty, some, full, uncarved}) {
+        places_.put(s);
+    }
+    EXPECT_EQ(empty->place, Place::empty);
+    EXPECT_EQ(some->place, Place::partial);
+    EXPECT_EQ(full->place, Place::full);
+    EXPECT_EQ(uncarved->place, Place::partial);
+
+    EXPECT_EQ(places_.empty(), empty);
+    EXPECT_EQ(places_.emptiest(3), empty) << "nothing is emptier than empty";
+    EXPECT_EQ(places_.take_fullest(0), uncarved);
+    EXPECT_EQ(places_.take_fullest(0), some);
+    EXPECT_EQ(places_.take_fullest(0), nullptr) << "neither a full nor an empty one";
+    places_.take_out(empty);
+    EXPECT_EQ(places_.empty(), nullptr);
+    EXPECT_EQ(places_.emptiest(3), nullptr);
+    EXPECT_EQ(places_.any(), full);
+    places_.take_out(full);
+    EXPECT_EQ(places_.any(), nullptr);
+    for (const OwnerLine *s : {empty, some, full, uncarved}) {
+        EXPECT_EQ(s->place, Place::nowhere);
+    }
+}
+
+TEST_F(PlacesTest, WhatIsInABinIsInNoList) {
+    OwnerLine *const s = make(0, 0, 1);
+    s->place = Place::current;
+    places_.take_out(s);
+    EXPECT_EQ(s->place, Place::nowhere);
+    EXPECT_EQ(places_.any(), nullptr);
+}
+
+TEST_F(PlacesTest, AFullOneWithRoomIsFoundBehindOthers) {
+    OwnerLine *const first = make(0, 1, capacity);
+    OwnerLine *const second = make(1, 1, capacity);
+    OwnerLine *const third = make(2, 1, capacity);
+    for (OwnerLine *s : {first, second, third}) {
+        places_.put(s);
+    }
+    EXPECT_EQ(places_.take_full([](const OwnerLine *) { return false; }), nullptr);
+    EXPECT_EQ(places_.take_full([=](const OwnerLine *s) { return s == second; }), second);
+    EXPECT_EQ(second->place, Place::nowhere);
+    EXPECT_EQ(places_.take_full([=](const OwnerLine *s) { return s == second; }), nullptr);
+    places_.take_out(first);
+    EXPECT_EQ(places_.any(), third);
+}
+
+TEST_F(PlacesTest, RandomMovesKeepEachInExactlyOneList) {
+    std::vector<OwnerLine *> all;
+    for (unsigned i = 0; i < 50; ++i) {
+        all.push_back(make(i, i % 3, 0));
+        places_.put(all.back());
+    }
+    std::mt19937_64 random(2);
+    for (int step = 0; step < 5000; ++step) {
+        OwnerLine *const s = all[random() % all.size()];
+        places_.take_out(s);
+        set_live(s, std::array{0u, 1u, 33u, 63u, capacity}[random() % 5]);
+        places_.put(s);
+        ASSERT_EQ(s->place, s->live() == 0          ? Place::empty
+                            : s->live() == capacity ? Place::full
+                                                    : Place::partial);
+    }
+    std::set<OwnerLine *> found;
+    while (OwnerLine *const s = places_.any()) {
+        ASSERT_TRUE(found.insert(s).second) << "twice in the lists";
+        places_.take_out(s);
+    }
+    EXPECT_EQ(found.size(), all.size());
+}
+
+} // namespace

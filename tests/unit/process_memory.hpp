@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// What the kernel says of this process's memory, for tests of what goes to it and comes back.
+#pragma once
+
+#include <cairn/platform/vm.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+namespace cairn::test {
+
+/// Is the page at p mapped?
+inline bool mapped(const void *p) {
+    unsigned char residency = 0;
+    void *const page = reinterpret_cast<void *>(align_down(address_of(p), platform::vm::page_size()));
+    return mincore(page, 1, &residency) == 0;
+}
+
+/// Bytes of the range [p, p + bytes), page-aligned and mapped, that have memory behind them.
+inline std::size_t resident(const void *p, std::size_t bytes) {
+    const std::size_t page = platform::vm::page_size();
+    std::vector<unsigned char> pages(bytes / page);
+    mincore(const_cast<void *>(p), bytes, pages.data());
+    return static_cast<std::size_t>(std::count_if(pages.begin(), pages.end(), [](auto b) { return b & 1; })) *
+           page;
+}
+
+/// Bytes of address space that are mapped, of the whole process.
+inline std::size_t address_space() {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * platform::vm::page_size();
+}
+
+inline std::size_t mappings() {
+    std::ifstream maps("/proc/self/maps");
+    return static_cast<std::size_t>(
+        std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+/// From now on at most `bytes` of address space beyond what is in use. For a child process.
+inline void limit_address_space(std::size_t bytes) {
+    const rlimit limit{address_space() + bytes, address_space() + bytes};
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+} // namespace cairn::test

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+//
+// Superblock: carving, popping, pushing and taking in remote frees against a model; the marks by which misuse is
+// known.
+#include "window.hpp"
+
+#include <cairn/superblock/recount.hpp>
+#include <cairn/superblock/remote_free.hpp>
+#include <cairn/superblock/superblock.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+using namespace cairn;
+using namespace cairn::superblock;
+
+namespace {
+
+struct Shape {
+    std::size_t block_size;
+    unsigned slots;
+};
+void PrintTo(const Shape &shape, std::ostream *out) {
+    *out << shape.block_size << " bytes in " << shape.slots << " slots";
+}
+
+/// What the superblock should know.
+class SuperblockTest : public testing::TestWithParam<Shape> {
+protected:
+    SuperblockTest() { make(true); }
+
+    void make(bool clean, std::uint64_t random = 0x1234567890abcdef) {
+        const auto [block_size, slots] = GetParam();
+        s_ = window_.run(8, slots);
+        format(s_, 7, block_size, random, clean);
+        free_.clear();
+        live_.clear();
+        shared_ = shared_of(s_);
+        shared_->notify.store(UINT16_MAX);
+        shared_->remote.store(RemoteWord::owned_by(3));
+        memory_ = memory_of(s_);
+    }
+
+    bool carve_next() {
+        const std::uint32_t before = s_->carved;
+        const bool any = carve(s_);
+        for (std::uint32_t i = before; i < s_->carved; ++i) {
+            free_.insert(memory_ + i * GetParam().block_size);
+        }
+        return any;
+    }
+
+    std::uintptr_t pop_next() {
+        const auto block = address_of(pop(s_, span_of(s_)));
+        EXPECT_EQ(free_.erase(block), 1u) << "handed out, but not free";
+        EXPECT_TRUE(live_.insert(block).second) << "handed out twice";
+        return block;
+    }
+
+    void expect_accounts() {
+        const RemoteWord remote{shared_->remote.load()};
+        ASSERT_EQ(s_->live() - remote.count(), live_.size());
+        ASSERT_EQ(s_->carved, live_.size() + free_.size() + remote.count());
+        ASSERT_EQ(is_end(s_->free), free_.empty());
+    }
+
+    test::Window window_;
+    OwnerLine *s_ = nullptr;
+    SharedLine *shared_ = nullptr;
+    std::uintptr_t memory_ = 0;
+    std::set<std::uintptr_t> free_;
+    std::set<std::uintptr_t> live_;
+};
+
+TEST_P(SuperblockTest, IsFormattedEmpty) {
+    for (const bool clean : {true, false}) {
+        make(clean);
+        EXPECT_EQ(s_->live(), 0u);
+        EXPECT_EQ(s_->carved, 0u);
+        EXPECT_TRUE(is_end(s_->free));
+        EXPECT_EQ(s_->extent, clean ? 0 : span_of(s_)) << "memory that is not clean counts as touched";
+        EXPECT_EQ(shared_->capacity, span_of(s_) / GetParam().block_size);
+        EXPECT_FALSE(is_block_start(shared_, 0)) << "nothing was handed out yet";
+    }
+}
+
+TEST_P(SuperblockTest, CarvesEveryBlockOnceAndAPageAtATime) {
+    std::uint32_t extent = 0;
+    while (carve_next()) {
+        const std::size_t carved = s_->carved * GetParam().block_size;
+        EXPECT_EQ(shared_->carved_bytes.load(), carved);
+        EXPECT_GE(s_->extent, carved);
+        EXPECT_LT(s_->extent - carved, platform::smallest_page)
+            << "no further than the page of the last block";
+        EXPECT_TRUE(is_aligned(s_->extent, platform::smallest_page)) << "memory is touched by the page";
+        const std::size_t step = std::max(GetParam().block_size, platform::smallest_page);
+        EXPECT_LE(s_->extent - extent, step + platform::smallest_page);
+        extent = s_->extent;
+        while (!is_end(s_->free)) {
+            pop_next();
+        }
+        expect_accounts();
+    }
+    EXPECT_EQ(live_.size(), shared_->capacity);
+    EXPECT_LE(*live_.rbegin() + GetParam().block_size, memory_ + span_of(s_));
+}
+
+TEST_P(SuperblockTest, WhatWasTouchedBeforeStaysTouched) {
+    make(false);
+    carve(s_);
+    EXPECT_EQ(s_->extent, span_of(s_));
+}
+
+TEST_P(SuperblockTest, BlocksOfAPageComeInRisingOrder) {
+    carve_next();
+    std::uintptr_t last = 0;
+    while (!is_end(s_->free)) {
+        const std::uintptr_t block = pop_next();
+        EXPECT_GT(block, last);
+        last = block;
+    }
+}
+
+TEST_P(SuperblockTest, TheBlockFreedLastComesFirst) {
+    carve_next();
+    const std::uintptr_t block = pop_next();
+    push(s_, block);
+    EXPECT_EQ(address_of(pop(s_, span_of(s_))), block);
+}
+
+TEST_P(SuperblockTest, PushTellsOfTheBorder) {
+    carve_next();
+    carve_next();
+    const std::uintptr_t first = pop_next();
+    const std::uintptr_t second = pop_next();
+    s_->border = 1;
+    s_->above = 1;
+    EXPECT_TRUE(push(s_, first));
+    EXPECT_FALSE(push(s_, second)) << "the border was passed, it tells once";
+}
+
+TEST_P(SuperblockTest, KnowsBlockStarts) {
+    while (carve(s_)) {
+    }
+    const std::size_t size = GetParam().block_size;
+    for (std::size_t offset = 0; offset < span_of(s_); ++offset) {
+        const bool start = offset % size == 0 && offset / size < shared_->capacity;
+        ASSERT_EQ(is_block_start(shared_, offset), start) << offset;
+    }
+}
+
+TEST_P(SuperblockTest, WhatWasNeverCarvedIsNoBlock) {
+    carve(s_);
+    const std::size_t carved = s_->carved * GetParam().block_size;
+    EXPECT_TRUE(is_block_start(shared_, carved - GetParam().block_size));
+    EXPECT_FALSE(is_block_start(shared_, carved));
+}
+
+TEST_P(SuperblockTest, FreeBlocksLookFreeAndLiveOnesDoNot) {
+    for (const std::uint64_t random :
+         {std::uint64_t{0}, std::uint64_t{0x1234567890abcdef}, ~std::uint64_t{0}}) {
+        make(true, random);
+        while (carve_next()) {
+        }
+        const std::size_t span = span_of(s_);
+        while (live_.size() < shared_->capacity) {
+            const std::uintptr_t block = pop_next();
+            ASSERT_FALSE(looks_free(block, shared_->cookie, span));
+            // What a program writes: its own numbers and pointers, also into the superblock.
+            for (const std::uint64_t word : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0} >> 1,
+                                             std::uint64_t{block}, std::uint64_t{memory_}}) {
+                word_of(block) = word;
+                ASSERT_FALSE(looks_free(block, shared_->cookie, span)) << word;
+            }
+        }
+        for (const std::uintptr_t block : live_) {
+            push(s_, block);
+            ASSERT_TRUE(looks_free(block, shared_->cookie, span)) << "a second free has to be seen";
+        }
+        for (const std::uintptr_t block : live_) {
+            ASSERT_TRUE(looks_free(block, shared_->cookie, span)) << "wherever it is in the list";
+        }
+    }
+}
+
+TEST_P(SuperblockTest, AWriteIntoAFreeBlockIsFoundWhenItIsPopped) {
+    carve_next();
+    const std::uintptr_t block = pop_next();
+    for (const std::uint64_t damage : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{memory_},
+                                       std::uint64_t{0x4141414141414141}, std::uint64_t{1}}) {
+        push(s_, block);
+        const std::uint64_t link = word_of(block);
+        word_of(block) = damage;
+        EXPECT_FALSE(can_pop(s_, span_of(s_)));
+        EXPECT_DEATH(pop(s_, span_of(s_)), "heap corruption: free block 0x[0-9a-f]+ of size class [0-9]+ was "
+                                           "written to after it was freed");
+        word_of(block) = link;
+        EXPECT_EQ(address_of(pop(s_, span_of(s_))), block);
+    }
+}
+
+TEST_P(SuperblockTest, RemoteFreesAreTakenInOnceAndWhole) {
+    carve_next();
+    while (!is_end(s_->free)) {
+        pop_next();
+    }
+    for (const std::uintptr_t block : live_) {
+        EXPECT_FALSE(free_remote(s_, block).queued()) << "nobody asked to be told";
+        EXPECT_TRUE(looks_free(block, shared_->cookie, span_of(s_)));
+    }
+    EXPECT_TRUE(has_remote_frees(s_));
+    EXPECT_EQ(s_->live(), live_.size()) << "the owner does not know yet";
+    std::swap(free_, live_);
+    collect(s_);
+    EXPECT_FALSE(has_remote_frees(s_));
+    EXPECT_EQ(RemoteWord{shared_->remote.load()}.owner(), 3u) << "the owner stays";
+    expect_accounts();
+    while (!is_end(s_->free)) {
+        pop_next();
+    }
+    EXPECT_TRUE(free_.empty());
+}
+
+TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
+    for (int i = 0; i < 8 && carve_next(); ++i) {
+    }
+    for (int i = 0; i < 8; ++i) {
+        pop_next();
+    }
+    shared_->notify.store(3);
+    std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
+    EXPECT_FALSE(free_remote(s_, blocks[0]).queued());
+    EXPECT_FALSE(free_remote(s_, blocks[1]).queued());
+    const RemoteWord told = free_remote(s_, blocks[2]);
+    EXPECT_TRUE(told.queued());
+    EXPECT_EQ(told.owner(), 3u);
+    EXPECT_FALSE(free_remote(s_, blocks[3]).queued()) << "one is on the way already";
+    collect(s_);
+    EXPECT_TRUE(RemoteWord{shared_->remote.load()}.queued()) << "it stays in its queue";
+    shared_->remote.store(RemoteWord::owned_by(3)); // the queue is emptied
+    for (const std::size_t i : {4, 5}) {
+        EXPECT_FALSE(free_remote(s_, blocks[i]).queued());
+    }
+    EXPECT_TRUE(free_remote(s_, blocks[6]).queued()) << "the next step tells anew";
+}
+
+TEST_P(SuperblockTest, RemoteListsThatAreNotSoundEndTheProgram) {
+    for (int i = 0; i < 8 && carve_next(); ++i) {
+    }
+    const std::uintptr_t a = pop_next();
+    const std::uintptr_t b = pop_next();
+    free_remote(s_, a);
+    free_remote(s_, b);
+    const char *const message = "double free or heap corruption";
+    const std::uint64_t link = word_of(b);
+    word_of(b) = 0x1234; // written to after the free
+    EXPECT_DEATH(collect(s_), message);
+    word_of(b) = (memory_ + window_size) ^ shared_->cookie; // to somewhere else
+    EXPECT_DEATH(collect(s_), message);
+    word_of(b) = b ^ shared_->cookie; // a ring: freed twice at one time
+    EXPECT_DEATH(collect(s_), message);
+    word_of(b) = end_mark(memory_) ^ shared_->cookie; // too short
+    EXPECT_DEATH(collect(s_), message);
+    word_of(b) = link;
+    collect(s_);
+    EXPECT_EQ(s_->live(), 0u);
+}
+
+TEST_P(SuperblockTest, RandomSequencesAgreeWithTheModel) {
+    std::mt19937_64 random(GetParam().block_size);
+    const auto any_live = [&] {
+        return *std::next(live_.begin(), static_cast<std::ptrdiff_t>(random() % live_.size()));
+    };
+    std::set<std::uintptr_t> remote;
+    for (int step = 0; step < 20000; ++step) {
+        const auto what = random() % 100;
+        if (what < 48) {
+            if (is_end(s_->free)) {
+                carve_next();
+            }
+            if (!is_end(s_->free)) {
+                word_of(pop_next()) = random() >> 1; // a program's data
+            }
+        } else if (what < 75 && !live_.empty()) {
+            const std::uintptr_t block = any_live();
+            ASSERT_FALSE(looks_free(block, shared_->cookie, span_of(s_)));
+            push(s_, block);
+            live_.erase(block);
+            free_.insert(block);
+        } else if (what < 97 && !live_.empty()) {
+            const std::uintptr_t block = any_live();
+            free_remote(s_, block);
+            live_.erase(block);
+            remote.insert(block);
+        } else {
+            collect(s_);
+            free_.merge(remote);
+        }
+        ASSERT_EQ(RemoteWord{shared_->remote.load()}.count(), remote.size());
+        expect_accounts();
+    }
+}
+
+TEST_P(SuperblockTest, ARecountFindsWhatTheListsSay) {
+    for (int i = 0; i < 8 && carve_next(); ++i) {
+    }
+    for (int i = 0; i < 8; ++i) {
+        pop_next();
+    }
+    const std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
+    push(s_, blocks[0]);
+    free_remote(s_, blocks[1]);
+    free_remote(s_, blocks[2]);
+    s_->above += 5; // its owner was in the middle of something
+    s_->border = 17;
+    recount(s_);
+    EXPECT_EQ(s_->live(), 5u);
+    EXPECT_EQ(shared_->remote.load(), 0u) << "nobody's";
+
+    push(s_, blocks[3]);
+    word_of(blocks[3]) = 0x4141; // not sound: all of the list is given up, nothing is handed out twice
+    recount(s_);
+    EXPECT_EQ(s_->live(), s_->carved);
+    EXPECT_TRUE(is_end(s_->free));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, SuperblockTest,
+                         testing::Values(Shape{8, 1}, Shape{16, 1}, Shape{48, 1}, Shape{112, 1},
+                                         Shape{1280, 1}, Shape{8_KiB, 1}, Shape{9_KiB, 8}, Shape{64_KiB, 8}));
+
+} // namespace
