@@ -27,8 +27,8 @@ int main() {
         CHECK(refused(calloc(size, 1)));
         CHECK(refused(calloc(1, size)));
         CHECK(refused(realloc(nullptr, size)));
-        CHECK(refused(realloc(block, size)));
-        CHECK(refused(reallocarray(block, size, 1)));
+        CHECK(refused(realloc(opaque(block), size)));
+        CHECK(refused(reallocarray(opaque(block), size, 1)));
         CHECK(refused(aligned_alloc(16, size)));
         CHECK(refused(aligned_alloc(MiB, size)));
         CHECK(refused(memalign(4096, size)));

@@ -57,8 +57,8 @@ static void every_entry_point_refuses(std::size_t size, Node *block) {
     CHECK(posix_memalign(&out, 64, size) == ENOMEM);
     CHECK(out == block && errno == 0);
     Node *const next = block->next;
-    CHECK(refused(realloc(block, 64 * size)));
-    CHECK(refused(reallocarray(block, 64, size)));
+    CHECK(refused(realloc(opaque(block), 64 * size)));
+    CHECK(refused(reallocarray(opaque(block), 64, size)));
     CHECK(block->next == next);
 }
 
