@@ -24,7 +24,7 @@ target_compile_options(cairn_malloc_options INTERFACE
 target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 
 # A new-handler may throw; see there.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp"
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"
   PROPERTIES COMPILE_OPTIONS -fexceptions)
 
 add_library(cairn_shared SHARED ${malloc_sources})

@@ -5,19 +5,17 @@
 // The library does not link a C++ runtime: a C program has none. Where there is one, its new-handler is
 // called and its std::bad_alloc thrown, through weak references; without one an operator new that fails ends
 // the program.
+#include "new_handler.hpp"
 #include "process_heap.hpp"
 
 #include <new>
 
 using cairn::process_heap::heap;
 
-// libstdc++'s and libc++abi's names; absent in a program without a C++ runtime.
+// libstdc++'s and libc++abi's name; absent in a program without a C++ runtime.
 extern "C" {
 [[gnu::weak]] void cxx_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
-[[gnu::weak]] std::new_handler cxx_get_new_handler() noexcept asm("_ZSt15get_new_handlerv");
 }
-// What the one catch in this file needs. Only a C++ program throws, and has them.
-asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch");
 
 namespace {
 
@@ -32,30 +30,17 @@ void *once_more(std::size_t size, std::size_t alignment) {
     return alignment == 1 ? heap.malloc(size) : heap.memalign(alignment, size);
 }
 
-/// Asks the new-handler for memory until there is some, or there is no handler. What the handler throws goes
-/// to the caller.
-CAIRN_COLD void *retry(std::size_t size, std::size_t alignment) {
-    while (const std::new_handler handler =
-               cxx_get_new_handler != nullptr ? cxx_get_new_handler() : nullptr) {
-        handler();
-        if (void *p = once_more(size, alignment)) {
-            return p;
-        }
+/// Asks the new-handler for memory until there is some, or there is no handler.
+CAIRN_COLD void *retry(std::size_t size, std::size_t alignment, bool (*ask)()) {
+    void *p = nullptr;
+    while (p == nullptr && ask()) {
+        p = once_more(size, alignment);
     }
-    return nullptr;
-}
-
-/// The same for the forms that answer nullptr, also when the handler throws.
-CAIRN_COLD void *retry_nothrow(std::size_t size, std::size_t alignment) noexcept {
-    try {
-        return retry(size, alignment);
-    } catch (...) {
-        return nullptr;
-    }
+    return p;
 }
 
 CAIRN_COLD void *retry_or_throw(std::size_t size, std::size_t alignment = 1) {
-    void *const p = retry(size, alignment);
+    void *const p = retry(size, alignment, cairn::call_new_handler);
     if (p == nullptr) {
         throw_bad_alloc();
     }
@@ -72,11 +57,13 @@ CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
 }
 CAIRN_INLINE void *try_allocate(std::size_t size) {
     void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_nothrow(size, 1);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry(size, 1, cairn::call_new_handler_nothrow);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment) {
     void *const p = heap.memalign(static_cast<std::size_t>(alignment), size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_nothrow(size, static_cast<std::size_t>(alignment));
+    return CAIRN_LIKELY(p != nullptr)
+               ? p
+               : retry(size, static_cast<std::size_t>(alignment), cairn::call_new_handler_nothrow);
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/platform/syscall.hpp>
 
+#include <cerrno>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -33,26 +34,29 @@ inline std::size_t page_size() {
 }
 
 namespace detail {
-inline void *map(void *at, std::size_t bytes, int protection, int flags) {
-    const long result = raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
-                                    protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
-    return failed(result) ? nullptr : reinterpret_cast<void *>(result);
+inline long map(void *at, std::size_t bytes, int flags) {
+    return raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
+                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 }
 } // namespace detail
 
 /// Zeroed, readable, writable memory wherever the kernel likes. `bytes` is a multiple of the page size.
 inline void *map(std::size_t bytes) {
-    return detail::map(nullptr, bytes, PROT_READ | PROT_WRITE, 0);
+    const long result = detail::map(nullptr, bytes, 0);
+    return failed(result) ? nullptr : reinterpret_cast<void *>(result);
 }
 
-/// The same at exactly `at`, or nullptr if anything lies there already.
-inline void *map_at(void *at, std::size_t bytes) {
-    void *p = detail::map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
-    if (p != nullptr && p != at) { // a kernel before 4.17 takes the address for a hint
-        raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes));
-        return nullptr;
+/// The same at exactly `at`; nullptr if something lies there already, which `taken` tells, or on failure.
+inline void *map_at(void *at, std::size_t bytes, bool *taken = nullptr) {
+    const long result = detail::map(at, bytes, MAP_FIXED_NOREPLACE);
+    const bool elsewhere = !failed(result) && result != static_cast<long>(address_of(at));
+    if (elsewhere) { // a kernel before 4.17 takes the address for a hint
+        raw_syscall(SYS_munmap, result, static_cast<long>(bytes));
     }
-    return p;
+    if (taken != nullptr) {
+        *taken = elsewhere || result == -EEXIST;
+    }
+    return elsewhere || failed(result) ? nullptr : at;
 }
 
 inline bool unmap(void *p, std::size_t bytes) {

@@ -123,8 +123,9 @@ private:
     /// Windows are taken downward, as the kernel does for its own.
     void *below_the_last(std::size_t bytes, int tries) {
         std::uintptr_t at = align_down(next_ - bytes, window_size);
-        for (int i = 0; i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
-            if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes)) {
+        bool taken = true; // a refusal for any other reason holds everywhere
+        for (int i = 0; taken && i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
+            if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes, &taken)) {
                 next_ = at;
                 return p;
             }

@@ -80,6 +80,20 @@ public:
         return nullptr;
     }
 
+    /// The same among those that `heap` gave up, as far as a short look at each group shows.
+    OwnerLine *take_fullest_of(unsigned size_class, unsigned heap) {
+        for (unsigned g = Groups; g-- > 0;) {
+            OwnerLine *s = lists_[size_class][g].front();
+            for (unsigned left = longest_look_; s != nullptr && left != 0; s = s->next, --left) {
+                if (s->last_heap == heap) {
+                    remove(s);
+                    return s;
+                }
+            }
+        }
+        return nullptr;
+    }
+
     /// One of the emptiest group below `limit` that has any, of whatever class; not removed.
     OwnerLine *emptiest(unsigned limit) const {
         for (unsigned g = 0; g < limit; ++g) {
@@ -93,6 +107,7 @@ public:
     }
 
 private:
+    static constexpr unsigned longest_look_ = 16;
     static constexpr unsigned words_ = (SizeClasses + 63) / 64;
     static std::uint64_t bit(const OwnerLine *s) { return std::uint64_t{1} << s->size_class % 64; }
 

@@ -2,7 +2,7 @@
 //
 // Global heap: the superblocks that no thread heap holds, and the border between thread heaps and free runs.
 //
-// Adds:    acquire (the fullest superblock of a class), fresh (a new one), release (a thread heap's surplus),
+// Adds:    acquire (a superblock of a class), fresh (a new one), release (a thread heap's surplus),
 //          and the reclaiming of superblocks that empty out here through remote frees.
 // Needs:   SuperblockMaker below; the heaps' in-trays.
 // Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody's else to touch but for
@@ -15,7 +15,7 @@
 
 #include <cairn/superblock/maker.hpp>
 #include <cairn/superblock/notices.hpp>
-#include <cairn/superblock/places.hpp>
+#include <cairn/superblock/stock.hpp>
 
 namespace cairn {
 
@@ -36,12 +36,12 @@ public:
     GlobalHeap(const GlobalHeap &) = delete;
     GlobalHeap &operator=(const GlobalHeap &) = delete;
 
-    /// The fullest superblock of the class that has room, now owned by `heap`; nullptr when there is none.
+    /// A superblock of the class that has room, now owned by `heap`; nullptr when there is none for it.
     OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
         OwnerLine *s = nullptr;
         {
             sync::Guard hold(lock_);
-            s = places_.take_fullest(size_class);
+            s = stock_.take(size_class, heap);
             if (s == nullptr) {
                 return nullptr;
             }
@@ -93,7 +93,7 @@ public:
             }
             if (s->live() != 0) {
                 ++counters_.to_global;
-                places_.put(s);
+                stock_.put(s, heap);
                 return true;
             }
         }
@@ -116,11 +116,12 @@ public:
 
     SuperblockMaker<Classes> &maker() { return maker_; }
     Notice &notices() { return notices_; }
+    Stock<Classes, Discipline> &stock() { return stock_; }
 
     /// In the child of a fork of a threaded process: forgets the lists; adopt() fills them again.
     void reset_after_fork() {
         lock_.reset_after_fork();
-        places_ = {};
+        stock_.forget();
     }
 
     /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
@@ -129,7 +130,7 @@ public:
         shared->owner.store(nullptr, std::memory_order_relaxed);
         shared->notify.store(Notice::until_empty(s), std::memory_order_relaxed);
         if (s->live() != 0) {
-            places_.put(s);
+            stock_.put(s, 0);
         } else {
             maker_.unmake(s);
         }
@@ -145,6 +146,7 @@ private:
             if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
                 return notices_.deliver(s, word.owner());
             }
+            stock_.take_out(s);
             for (;;) {
                 superblock::take_in(
                     s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
@@ -159,9 +161,8 @@ private:
                     break;
                 }
             }
-            places_.take_out(s);
             if (s->live() != 0) {
-                places_.put(s);
+                stock_.put(s, s->last_heap);
                 return nullptr;
             }
         }
@@ -171,7 +172,7 @@ private:
 
     SuperblockMaker<Classes> maker_;
     sync::Lock lock_{sync::Rank::global_heap};
-    Places<Classes::count> places_;
+    Stock<Classes, Discipline> stock_;
     Counters counters_;
     Notice notices_;
 };

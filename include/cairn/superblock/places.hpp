@@ -54,6 +54,9 @@ public:
     }
 
     OwnerLine *take_fullest(unsigned size_class) { return groups_.take_fullest(size_class); }
+    OwnerLine *take_fullest_of(unsigned size_class, unsigned heap) {
+        return groups_.take_fullest_of(size_class, heap);
+    }
     OwnerLine *empty() const { return empty_.front(); }
 
     /// A superblock taken for full for which `has_room` holds, taken out; a walk.

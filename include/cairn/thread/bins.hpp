@@ -41,7 +41,7 @@ public:
 
 private:
     static inline constinit OwnerLine nothing_{
-        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false};
+        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0};
 
     OwnerLine *current_[SizeClasses];
 };

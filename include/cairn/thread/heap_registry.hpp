@@ -26,18 +26,20 @@ public:
     HeapRegistry(const HeapRegistry &) = delete;
     HeapRegistry &operator=(const HeapRegistry &) = delete;
 
-    Heap *open(Global &global) {
+    /// `for_all`: the one that threads share that can have none; the last number is kept for it.
+    Heap *open(Global &global, bool for_all = false) {
         sync::Guard hold(lock_);
         Heap *heap = idle_;
         if (heap != nullptr) {
             idle_ = heap->next_idle;
             heap->tray().set_idle(false);
         } else {
-            heap = make(global);
+            heap = make(global, for_all);
             if (heap == nullptr) {
                 return nullptr;
             }
         }
+        global.stock().heap_opened();
         ++in_use_;
         peak_ = in_use_ > peak_ ? in_use_ : peak_;
         return heap;
@@ -48,6 +50,7 @@ public:
         {
             sync::Guard hold(lock_);
             put_idle(heap);
+            heap->holdings().global().stock().heap_closed();
             --in_use_;
         }
         if (!heap->tray().empty()) {
@@ -84,6 +87,7 @@ public:
         for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
             if (heap == survivor) {
                 ++in_use_;
+                heap->holdings().global().stock().heap_opened();
                 continue;
             }
             heap->reset_after_fork();
@@ -98,8 +102,8 @@ private:
         heap->tray().set_idle(true);
     }
 
-    Heap *make(Global &global) {
-        if (made_ + 1 >= Global::Notice::max_heaps) { // 0 is the global heap's number
+    Heap *make(Global &global, bool for_all) {
+        if (made_ + (for_all ? 1 : 2) >= Global::Notice::max_heaps) { // 0 is the global heap's number
             return nullptr;
         }
         if (chunk_left_ == 0) {

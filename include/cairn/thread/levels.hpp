@@ -31,9 +31,9 @@ public:
 
     explicit constexpr Levels(void *allocator) : runs_(allocator) {}
 
-    Heap *open() {
+    Heap *open(bool for_all = false) {
         global_.maker().seed(platform::secret());
-        return registry_.open(global_);
+        return registry_.open(global_, for_all);
     }
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }
@@ -124,8 +124,8 @@ public:
     /// threads that are not there go to the global heap.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
-        registry_.repair_after_fork(survivor);
         global_.reset_after_fork();
+        registry_.repair_after_fork(survivor);
         runs_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed);

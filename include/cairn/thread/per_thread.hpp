@@ -33,7 +33,7 @@ public:
             return mine_->malloc_class(c);
         }
         sync::Guard hold(shared_guard_);
-        if (shared_ == nullptr && (shared_ = levels_.open()) == nullptr) {
+        if (shared_ == nullptr && (shared_ = levels_.open(/*for_all=*/true)) == nullptr) {
             return nullptr;
         }
         return shared_->malloc_class(c);
