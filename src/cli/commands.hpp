@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// The commands of the program `cairn`. Each returns the exit status, if it returns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cairn::cli {
+
+/// Statuses as env(1) and the shells have them.
+inline constexpr int wrong_usage = 2;
+inline constexpr int can_not_run = 126;
+inline constexpr int not_found = 127;
+
+struct RunRequest {
+    bool statistics = false;
+    std::string allocator; ///< a family name or a file, "" for the flagship
+    std::vector<std::string> command;
+};
+
+/// Becomes the program, with the library preloaded.
+int run(const RunRequest &request);
+
+/// Says what is built and what is in force.
+int info(bool json);
+
+} // namespace cairn::cli

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# cairn info: in words and as JSON, with the figures of the code and the options of the environment.
+set -eu
+cairn=${BUILD_DIR:?}/bin/cairn
+unset CAIRN_OPTIONS CAIRN_STATS LD_PRELOAD
+fail() { echo "failed: $*" >&2 && exit 1; }
+
+out=$("$cairn" info)
+for part in "^cairn [0-9.]*, " "^page size $(getconf PAGESIZE)," "transparent huge pages: [a-z]" "  f  *0.25" \
+    "  K S  *131072 bytes" "heap constant  *[0-9]" "  purge_delay  *500ms " "  retain  *1M " "^ *128  *65536  *512$"; do
+    printf '%s\n' "$out" | grep -q -e "$part" || fail "no '$part' in: $out"
+done
+
+CAIRN_OPTIONS=purge_delay:2s,huge_pages:dense "$cairn" info --json | python3 -c '
+import json, sys
+info = json.load(sys.stdin)
+classes = info["size_classes"]
+options = {option["name"]: option for option in info["options"]}
+bound = info["bound"]
+assert set(info) == {"version", "build", "system", "bound", "options", "size_classes"}, info.keys()
+assert info["build"]["type"] and info["build"]["compiler"]
+assert info["system"]["page_size"] == int(sys.argv[1])
+assert options["purge_delay"]["value"] == "2s" and options["purge_delay"]["default"] == "500ms"
+assert options["huge_pages"]["value"] == "dense" and options["retain"]["value"] == "1M"
+assert 0 < bound["f"] < 1 and bound["ks"] <= 128 << 10
+assert all(a["block_size"] < b["block_size"] for a, b in zip(classes, classes[1:]))
+assert all(c["blocks"] == c["superblock"] // c["block_size"] >= 8 for c in classes)
+assert {c["superblock"] for c in classes} == {bound["superblock_small"], bound["superblock_medium"]}
+assert bound["heap_constant"] > sum(c["superblock"] for c in classes)
+' "$(getconf PAGESIZE)" || fail "the JSON"
+
+said=$(CAIRN_OPTIONS=nothing:1 "$cairn" info 2>&1 >/dev/null)
+[ "$said" = "cairn: CAIRN_OPTIONS: unknown option 'nothing' (ignored)" ] || fail "a bad option: $said"
+[ "$("$cairn" --version)" = "cairn $("$cairn" info --json | sed -n 's/^  "version": "\(.*\)",$/\1/p')" ] ||
+    fail "versions differ"

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# cairn run: the program's exit status, signals, arguments and LD_PRELOAD; what is said, and the status, when a
+# program, a library or an allocator is not there; the warnings about programs that can not be preloaded into.
+set -u
+cairn=${BUILD_DIR:?}/bin/cairn
+library=$BUILD_DIR/lib/libcairn.so
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-run.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+unset LD_PRELOAD CAIRN_STATS CAIRN_OPTIONS
+
+fail() { echo "failed: $*" >&2 && exit 1; }
+
+# ends STATUS WORDS...: what `cairn WORDS` prints goes to $out and $err.
+ends() {
+    wanted=$1
+    shift
+    "$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    out=$(cat "$scratch/out")
+    err=$(cat "$scratch/err")
+    [ "$status" = "$wanted" ] || fail "cairn $*: status $status, not $wanted: $err"
+}
+silent() { [ -z "$err" ] || fail "said: $err"; }
+one_line() {
+    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "not one line: $err"
+    case $err in
+    *"$1"*) ;;
+    *) fail "'$err' does not say '$1'" ;;
+    esac
+}
+
+# Exit status, signals, arguments, LD_PRELOAD.
+ends 0 run -- true && silent
+ends 7 run -- sh -c 'exit 7' && silent
+# shellcheck disable=SC2016
+"$cairn" run -- sh -c 'kill -KILL $$' 2>/dev/null
+[ $? = 137 ] || fail "a signal does not pass through"
+ends 0 run -- printf '[%s]' --stats -- 'a b' '' && silent
+[ "$out" = "[--stats][--][a b][]" ] || fail "arguments changed: $out"
+ends 0 run printf '[%s]' -- -x && silent
+[ "$out" = "[--][-x]" ] || [ "$out" = "[-x]" ] || fail "arguments changed: $out"
+# shellcheck disable=SC2016 # for the program to expand
+ends 0 run -- sh -c 'echo "$LD_PRELOAD"'
+[ "$out" = "$library" ] || fail "LD_PRELOAD is $out"
+# shellcheck disable=SC2016
+out=$(LD_PRELOAD=libm.so.6 "$cairn" run -- sh -c 'echo "$LD_PRELOAD"')
+[ "$out" = "$library:libm.so.6" ] || fail "LD_PRELOAD is $out"
+# shellcheck disable=SC2016
+ends 0 run -- sh -c 'grep -c libcairn.so /proc/self/maps'
+ln -s "$cairn" "$scratch/link"
+"$scratch/link" run -- true || fail "a symbolic link to the program does not find the library"
+
+# Statistics.
+ends 0 run --stats -- true
+case $err in "cairn "*": memory of process "*"(true)"*) ;; *) fail "--stats: $err" ;; esac
+ends 0 run --stats -- ls "$scratch" # closes its stderr before it ends
+case $err in *"memory of process"*) ;; *) fail "--stats: nothing about ls" ;; esac
+
+# Other allocators.
+cp "$library" "$scratch/other.so"
+# shellcheck disable=SC2016
+ends 0 run --allocator "$scratch/other.so" -- sh -c 'echo "$LD_PRELOAD"' && silent
+[ "$out" = "$scratch/other.so" ] || fail "LD_PRELOAD is $out"
+# shellcheck disable=SC2016
+out=$(cd "$scratch" && "$cairn" run --allocator other.so -- sh -c 'echo "$LD_PRELOAD"')
+[ "$out" = "$scratch/other.so" ] || fail "LD_PRELOAD is $out"
+ends 0 run --allocator cairn -- true && silent
+mkdir -p "$scratch/tree/bin" "$scratch/tree/lib"
+cp "$cairn" "$scratch/tree/bin/cairn"
+cp "$library" "$scratch/tree/lib/libcairn.so"
+cp "$library" "$scratch/tree/lib/libcairn-zone.so"
+# shellcheck disable=SC2016
+out=$("$scratch/tree/bin/cairn" run --allocator zone -- sh -c 'echo "$LD_PRELOAD"')
+[ "$out" = "$scratch/tree/lib/libcairn-zone.so" ] || fail "LD_PRELOAD is $out"
+
+# What is not there.
+ends 127 run -- no-such-program && one_line "can not run 'no-such-program'"
+ends 127 run -- "$scratch/nothing" && one_line "can not run"
+: >"$scratch/plain"
+ends 126 run -- "$scratch/plain" && one_line "can not run"
+ends 126 run --allocator "$scratch/nothing.so" -- true && one_line "there is no library $scratch/nothing.so"
+ends 2 run --allocator nobody -- true && one_line "there is no allocator 'nobody'"
+rm "$scratch/tree/lib/libcairn.so"
+cairn_kept=$cairn
+cairn=$scratch/tree/bin/cairn
+ends 126 run -- true && one_line "there is no library $scratch/tree/lib/libcairn.so"
+cairn=$cairn_kept
+mkdir "$scratch/a b"
+cp "$library" "$scratch/a b/other.so"
+ends 126 run --allocator "$scratch/a b/other.so" -- true && one_line "LD_PRELOAD"
+ends 2 run && one_line "no program"
+ends 2 run -- && one_line "no program"
+ends 2 run --bogus -- true && one_line "unknown option '--bogus'"
+ends 2
+ends 2 walk
+
+# Programs that a library is not preloaded into.
+echo 'int main(void) { return 3; }' >"$scratch/main.c"
+if "${CC:-cc}" -static "$scratch/main.c" -o "$scratch/static" 2>/dev/null; then
+    ends 3 run -- "$scratch/static" && one_line "statically linked"
+    printf '#!%s\n' "$scratch/static" >"$scratch/script"
+    chmod +x "$scratch/script"
+    ends 3 run -- "$scratch/script" && one_line "statically linked"
+fi
+printf '#!/bin/sh\nexit 5\n' >"$scratch/script"
+chmod +x "$scratch/script"
+ends 5 run -- "$scratch/script" && silent
+if [ "$(id -u)" = 0 ]; then
+    cp /bin/true "$scratch/raised"
+    chown 1:1 "$scratch/raised"
+    chmod 6755 "$scratch/raised"
+    ends 0 run -- "$scratch/raised" && one_line "rights of another user"
+fi
+exit 0

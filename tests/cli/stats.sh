@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# CAIRN_STATS: the summary, the JSON and its file, many processes, and what is said about values and files
+# that do not work.
+set -u
+library=${CAIRN_LIB:?}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-stats.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+unset LD_PRELOAD CAIRN_OPTIONS CAIRN_STATS
+# The program itself: what PATH has may be a script around it, with processes of its own.
+python=$(python3 -c 'import sys; print(sys.executable)')
+
+fail() { echo "failed: $*" >&2 && exit 1; }
+
+# stats VALUE WORDS...: runs WORDS with CAIRN_STATS=VALUE; output to $scratch/out, $scratch/err.
+stats() {
+    value=$1
+    shift
+    env LD_PRELOAD="$library" CAIRN_STATS="$value" "$@" >"$scratch/out" 2>"$scratch/err" ||
+        fail "CAIRN_STATS=$value $*: status $?"
+}
+says() { grep -q -e "$1" "$scratch/err" || fail "does not say '$1': $(cat "$scratch/err")"; }
+one_line() { [ "$(wc -l <"$scratch/err")" = 1 ] || fail "not one line: $(cat "$scratch/err")"; }
+silent() { [ ! -s "$scratch/err" ] || fail "says: $(cat "$scratch/err")"; }
+# json FILE EXPRESSION: which holds for the object `s`.
+json() {
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); assert eval(sys.argv[2]), s' "$1" "$2" ||
+        fail "$1: $2"
+}
+
+# The summary, also of a program that closes its stderr first (every tool of coreutils does).
+stats 1 true
+says '^cairn [0-9.]*: memory of process [0-9]* (true)$'
+says '^  live '
+stats 1 ls "$scratch"
+says '(ls)$'
+for value in '' 0; do
+    stats "$value" true
+    silent
+done
+
+# JSON: all of it there, and true.
+stats "json:$scratch/one.json" python3 -c 'import sys; keep = [bytes(1 << 20) for i in range(40)]; import os
+os.close(2); sys.stdout.flush()'
+silent
+json "$scratch/one.json" 's["allocator"] == "cairn" and s["schema"] == 1 and s["program"].startswith("python3")'
+json "$scratch/one.json" 's["live"] == s["small_live"] + s["large_live"] + s["huge_live"]'
+json "$scratch/one.json" 'sum(c["live_blocks"] * c["block_size"] for c in s["by_class"]) == s["small_live"]'
+json "$scratch/one.json" 'sum(c["superblocks"] for c in s["by_class"]) == s["superblocks"] > 0'
+json "$scratch/one.json" 's["mapped_peak"] >= 40 << 20 and s["heaps_peak"] >= 1 and len(s["by_class"]) > 20'
+[ "$(find "$scratch" -name '*.tmp' | wc -l)" = 0 ] || fail "a file for the writing is left behind"
+
+# A relative name is meant where the program starts; %p and %%.
+(
+    cd "$scratch" || exit 1
+    stats 'json:rel%%-%p.json' "$python" -c 'import os; os.chdir("/")'
+) || exit 1
+[ "$(find "$scratch" -name 'rel%-[0-9]*.json' | wc -l)" = 1 ] || fail "no rel%-PID.json: $(ls "$scratch")"
+
+# One file for each process of a tree, forked or executed; each knows itself.
+mkdir "$scratch/many"
+stats "json:$scratch/many/%p.json" "$python" -c 'import os, sys, subprocess
+for i in range(3):
+    if os.fork() == 0:
+        sys.exit(0)
+    os.wait()
+subprocess.run(["true"], check=True)'
+count=$(find "$scratch/many" -name '*.json' | wc -l)
+[ "$count" = 5 ] || fail "5 processes, $count reports"
+for file in "$scratch"/many/*.json; do
+    json "$file" "s['pid'] == $(basename "$file" .json)"
+done
+
+# A file that is there is replaced whole, and a failed write leaves it alone.
+echo old >"$scratch/old.json"
+stats "json:$scratch/old.json" true
+json "$scratch/old.json" 's["program"] == "true"'
+
+# A program's name is text of others' choosing.
+cp /bin/true "$scratch/a\"b\\c"
+stats "json:$scratch/name.json" "$scratch/a\"b\\c"
+json "$scratch/name.json" 's["program"] == "a\"b\\c"'
+
+# What does not work is one line, and the program runs.
+for value in yes 2 json json: text:x; do
+    stats "$value" true
+    one_line
+    says "^cairn: CAIRN_STATS: unknown value '$value', which is 1 or json:FILE (no report)$"
+done
+stats "$(printf 'a\nb')" true
+one_line
+stats "json:$scratch/nowhere/x.json" true
+one_line
+says "cannot write '$scratch/nowhere/x.json': no such folder"
+stats "json:$scratch" true
+one_line
+says 'it is a folder'
+stats "json:$scratch/$(printf '%5000s' x | tr ' ' x)" true
+one_line
+says 'the name is too long'
+
+# Raised privileges: the variable is not the user's to set.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    cp "$library" "$scratch/libcairn.so"
+    chmod 755 "$scratch"
+    echo 'int main(void) { return 0; }' >"$scratch/main.c"
+    "${CC:-cc}" "$scratch/main.c" -o "$scratch/raised" -Wl,--no-as-needed "$scratch/libcairn.so" \
+        -Wl,-rpath,"$scratch" || fail "can not link"
+    env CAIRN_STATS=1 setpriv --reuid 1 --clear-groups "$scratch/raised" 2>"$scratch/err" || fail "not raised: $?"
+    says 'memory of process'
+    chmod 4755 "$scratch/raised"
+    env CAIRN_STATS=1 setpriv --reuid 1 --clear-groups "$scratch/raised" 2>"$scratch/err" || fail "raised: $?"
+    silent
+fi
+exit 0
