@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <random>
 
@@ -136,6 +137,20 @@ TEST_F(FreeRunsTest, TheBordersOfTheSegmentAreNotCrossed) {
     EXPECT_EQ(segment_.kind(metadata_slots - 1), SlotKind::metadata);
     EXPECT_EQ(segment_.kind(mapped), SlotKind::unmapped);
     EXPECT_EQ(take(4), 0u);
+}
+
+TEST(FreeRuns, NothingIsReadBehindTheLastSlot) {
+    const test::Window window;
+    Segment &segment = window.segment();
+    // The bytes behind the kinds look like those of free slots.
+    std::memset(&segment.next, static_cast<int>(SlotKind::free_dirty), sizeof segment.next);
+    FreeRuns runs;
+    runs.put(window.run(slots_per_segment - 3, 3), false);
+    EXPECT_EQ(runs.dirty_bytes(), 3 * slot_size);
+    const cairn::Run run = runs.take(3, 1);
+    ASSERT_EQ(run.first, &segment.owner_lines[slots_per_segment - 3]);
+    EXPECT_FALSE(runs.extend(run.first, 4, SlotKind::taken));
+    EXPECT_EQ(run.first->slots, 3u);
 }
 
 TEST_F(FreeRunsTest, DirtyComesBeforeCleanAndTheRestStaysFree) {

@@ -104,7 +104,8 @@ TEST_F(RunListsTest, RandomRequestsAgreeWithTheModel) {
     std::map<unsigned, unsigned> free; // length of the run at each slot
     std::mt19937_64 random(4);
     for (int step = 0; step < 20000; ++step) {
-        const unsigned slot = metadata_slots + static_cast<unsigned>(random() % 63) * 8 + 1;
+        const auto place = static_cast<unsigned>(random() % 31);
+        const unsigned slot = metadata_slots + place * 16 + place % 8;
         if (const auto found = free.find(slot); found != free.end()) {
             lists_.remove(&window_.segment().owner_lines[slot]);
             free.erase(found);

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+//
+// HugeHeap: a mapping a block; what is freed stays for a short time and goes back; growth takes the contents along.
+#include "process_memory.hpp"
+
+#include <cairn/core/statistics.hpp>
+#include <cairn/run/huge_heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace cairn;
+
+namespace {
+
+const std::size_t page = platform::vm::page_size();
+
+class HugeHeapTest : public testing::Test {
+protected:
+    ~HugeHeapTest() override {
+        for (char *const p : std::set(live_)) {
+            free(p);
+        }
+        heap_.flush();
+        EXPECT_EQ(runs_.space().mapped(), 0u) << "everything went back";
+    }
+
+    char *malloc(std::size_t size, std::size_t alignment = 1) {
+        auto *const p = static_cast<char *>(heap_.malloc(size, alignment, clean_));
+        if (p != nullptr) {
+            EXPECT_TRUE(live_.insert(p).second);
+        }
+        return p;
+    }
+    void free(char *p) {
+        EXPECT_EQ(live_.erase(p), 1u);
+        EXPECT_TRUE(heap_.free(p));
+    }
+    char *reallocate(char *p, std::size_t size) {
+        auto *const to = static_cast<char *>(heap_.reallocate(p, size));
+        if (to != nullptr) {
+            live_.erase(p);
+            live_.insert(to);
+        }
+        return to;
+    }
+
+    RunHeap runs_{this};
+    HugeHeap heap_{runs_};
+    std::set<char *> live_;
+    bool clean_ = false;
+};
+
+TEST_F(HugeHeapTest, ABlockIsAMappingOfItsSizeAtTheStartOfAWindow) {
+    for (const std::size_t size : {std::size_t{1}, page, 17_MiB + 1, window_size, 100_MiB}) {
+        const std::size_t before = test::address_space();
+        char *const p = malloc(size);
+        ASSERT_NE(p, nullptr);
+        EXPECT_TRUE(is_aligned(p, window_size));
+        EXPECT_EQ(heap_.size_of(p), align_up(size, page));
+        EXPECT_EQ(WindowMap::kind(address_of(p)), WindowKind::huge);
+        EXPECT_TRUE(clean_);
+        EXPECT_EQ(p[0] | p[size - 1], 0);
+        p[0] = p[align_up(size, page) - 1] = 'x';
+        EXPECT_EQ(heap_.live_bytes(), align_up(size, page));
+        free(p);
+        EXPECT_EQ(WindowMap::kind(address_of(p)), WindowKind::foreign);
+        EXPECT_EQ(heap_.live_bytes(), 0u);
+        heap_.flush();
+        EXPECT_FALSE(test::mapped(p));
+        // But for a page of descriptors, which stays.
+        EXPECT_LE(test::address_space(), before + page);
+    }
+}
+
+TEST_F(HugeHeapTest, AnyAlignment) {
+    for (std::size_t alignment = 1; alignment <= 4_GiB; alignment *= 2) {
+        char *const p = malloc(20_MiB, alignment);
+        ASSERT_NE(p, nullptr) << alignment;
+        EXPECT_TRUE(is_aligned(p, alignment));
+        free(p);
+    }
+}
+
+TEST_F(HugeHeapTest, WhatNoMachineHasIsNullptr) {
+    EXPECT_EQ(malloc(SIZE_MAX), nullptr);
+    EXPECT_EQ(malloc(SIZE_MAX / 2), nullptr);
+    EXPECT_EQ(malloc(20_MiB, std::size_t{1} << 62), nullptr);
+    char *const p = malloc(20_MiB);
+    EXPECT_EQ(reallocate(p, SIZE_MAX), nullptr);
+    EXPECT_EQ(heap_.size_of(p), 20_MiB) << "nothing has changed";
+}
+
+TEST_F(HugeHeapTest, OnlyTheStartOfALiveBlockIsOne) {
+    char *const p = malloc(100_MiB);
+    for (char *const wrong : {p + 1, p + page, p + window_size, p - page}) {
+        EXPECT_EQ(heap_.size_of(wrong), 0u);
+        EXPECT_FALSE(heap_.free(wrong));
+        EXPECT_EQ(heap_.reallocate(wrong, 50_MiB), nullptr);
+    }
+    EXPECT_EQ(heap_.size_of(p), 100_MiB);
+    free(p);
+    EXPECT_FALSE(heap_.free(p)) << "freed twice";
+    EXPECT_EQ(heap_.size_of(p), 0u);
+    EXPECT_EQ(heap_.reallocate(p, 50_MiB), nullptr);
+}
+
+TEST_F(HugeHeapTest, AFreedMappingServesTheNextOfItsSize) {
+    char *const first = malloc(20_MiB);
+    first[0] = 'x';
+    free(first);
+    EXPECT_EQ(heap_.cached_bytes(), 20_MiB);
+    EXPECT_EQ(malloc(19_MiB), first) << "at most an eighth too long";
+    EXPECT_FALSE(clean_);
+    EXPECT_EQ(heap_.size_of(first), 20_MiB);
+    EXPECT_EQ(heap_.cached_bytes(), 0u);
+    free(first);
+    EXPECT_NE(malloc(17_MiB), first) << "more than an eighth too long";
+    EXPECT_TRUE(clean_);
+    EXPECT_NE(malloc(20_MiB + 1), first) << "too short";
+}
+
+TEST_F(HugeHeapTest, TheBestFitIsTaken) {
+    char *const large = malloc(22_MiB);
+    char *const small = malloc(20_MiB);
+    char *const middle = malloc(21_MiB);
+    for (char *const p : {large, small, middle}) {
+        free(p);
+    }
+    EXPECT_EQ(malloc(20_MiB + 1), middle);
+    EXPECT_EQ(malloc(20_MiB), small);
+    EXPECT_EQ(malloc(20_MiB), large);
+}
+
+TEST_F(HugeHeapTest, NothingStaysThroughTwoTicks) {
+    char *const early = malloc(20_MiB);
+    char *const late = malloc(30_MiB);
+    free(early);
+    heap_.purge_idle();
+    EXPECT_TRUE(test::mapped(early));
+    free(late);
+    heap_.purge_idle();
+    EXPECT_FALSE(test::mapped(early));
+    EXPECT_TRUE(test::mapped(late));
+    EXPECT_EQ(heap_.cached_bytes(), 30_MiB);
+    heap_.purge_idle();
+    EXPECT_FALSE(test::mapped(late));
+    EXPECT_EQ(heap_.cached_bytes(), 0u);
+}
+
+TEST_F(HugeHeapTest, TheClockOfAMappingStartsWhenItIsFreed) {
+    char *const p = malloc(20_MiB);
+    free(p);
+    heap_.purge_idle();
+    ASSERT_EQ(malloc(20_MiB), p);
+    free(p);
+    heap_.purge_idle();
+    EXPECT_TRUE(test::mapped(p)) << "it was in use since the last tick";
+}
+
+TEST_F(HugeHeapTest, TheCacheHasItsLimits) {
+    std::vector<char *> many;
+    for (std::size_t i = 0; i < HugeCache::slots + 5; ++i) {
+        many.push_back(malloc(page));
+    }
+    for (char *const p : many) {
+        free(p);
+    }
+    EXPECT_EQ(heap_.cached_bytes(), HugeCache::slots * page);
+    heap_.flush();
+
+    char *const a = malloc(HugeCache::limit - page);
+    char *const b = malloc(2 * page);
+    char *const c = malloc(HugeCache::limit + page);
+    free(a);
+    free(b);
+    free(c);
+    EXPECT_EQ(heap_.cached_bytes(), HugeCache::limit - page);
+    EXPECT_FALSE(test::mapped(b));
+    EXPECT_FALSE(test::mapped(c));
+    EXPECT_EQ(heap_.flush(), HugeCache::limit - page);
+    EXPECT_EQ(heap_.flush(), 0u);
+}
+
+TEST_F(HugeHeapTest, WhenMemoryIsNeededElsewhereTheLongestGoFirst) {
+    char *const small = malloc(20_MiB);
+    char *const large = malloc(40_MiB);
+    char *const middle = malloc(30_MiB);
+    for (char *const p : {small, large, middle}) {
+        free(p);
+    }
+    heap_.make_room(35_MiB);
+    EXPECT_FALSE(test::mapped(large));
+    EXPECT_EQ(heap_.cached_bytes(), 50_MiB);
+    char *const other = malloc(50_MiB); // no cached one serves
+    EXPECT_TRUE(clean_);
+    EXPECT_EQ(heap_.cached_bytes(), 0u) << "as much as was taken";
+    EXPECT_FALSE(test::mapped(small));
+    EXPECT_FALSE(test::mapped(middle));
+    free(other);
+    heap_.flush();
+
+    char *const little = malloc(PurgingRuns::slack);
+    free(little);
+    heap_.make_room(1_GiB);
+    EXPECT_TRUE(test::mapped(little)) << "so much may always lie there";
+}
+
+TEST_F(HugeHeapTest, GrowthTakesTheContentsAlong) {
+    char *p = malloc(20_MiB);
+    for (std::size_t i = 0; i < 20_MiB; i += page) {
+        p[i] = static_cast<char>(i / page * 7);
+    }
+    std::size_t before = 20_MiB;
+    for (const std::size_t size : {24_MiB, 40_MiB, 130_MiB, 131_MiB, 25_MiB, 25_MiB + 1, 400_MiB, 20_MiB}) {
+        char *const from = p;
+        p = reallocate(p, size);
+        ASSERT_NE(p, nullptr);
+        EXPECT_TRUE(is_aligned(p, window_size));
+        const std::size_t bytes = align_up(size, page);
+        EXPECT_EQ(heap_.size_of(p), bytes);
+        EXPECT_EQ(heap_.live_bytes(), bytes);
+        EXPECT_EQ(runs_.space().mapped(), bytes) << "nothing of the old mapping is left";
+        EXPECT_EQ(WindowMap::kind(address_of(p)), WindowKind::huge);
+        if (from != p) {
+            EXPECT_EQ(WindowMap::kind(address_of(from)), WindowKind::foreign);
+        }
+        for (std::size_t i = 0; i < 20_MiB; i += page) {
+            ASSERT_EQ(p[i], static_cast<char>(i / page * 7)) << "at " << i;
+        }
+        if (bytes > before) {
+            EXPECT_EQ(p[bytes - 1], 0);
+            p[bytes - 1] = 'x';
+        }
+        before = bytes;
+    }
+    EXPECT_FALSE(test::mapped(p + 20_MiB)) << "what was cut off went back";
+}
+
+TEST_F(HugeHeapTest, GrowthMovesWhereSomethingIsBehind) {
+    char *const p = malloc(20_MiB);
+    void *const foreign = platform::vm::map_at(p + 20_MiB, page);
+    p[0] = p[20_MiB - 1] = 'x';
+    char *const to = reallocate(p, 100_MiB);
+    ASSERT_NE(to, nullptr);
+    EXPECT_NE(to, p);
+    EXPECT_EQ(to[0], 'x');
+    EXPECT_EQ(to[20_MiB - 1], 'x');
+    EXPECT_EQ(heap_.size_of(p), 0u);
+    EXPECT_FALSE(test::mapped(p));
+    if (foreign != nullptr) {
+        EXPECT_TRUE(test::mapped(foreign));
+        platform::vm::unmap(foreign, page);
+    }
+}
+
+TEST_F(HugeHeapTest, ManyBlocksAreToldApart) {
+    std::map<char *, std::size_t> model;
+    std::mt19937_64 random(8);
+    for (int step = 0; step < 3000; ++step) {
+        if (model.size() < 600 && random() % 3 != 0) {
+            const std::size_t size = 1 + random() % 100_KiB;
+            char *const p = malloc(size);
+            ASSERT_NE(p, nullptr);
+            model[p] = size;
+            p[size - 1] = static_cast<char>(size);
+        } else if (!model.empty()) {
+            const auto one = std::next(model.begin(), static_cast<std::ptrdiff_t>(random() % model.size()));
+            ASSERT_GE(heap_.size_of(one->first), one->second);
+            ASSERT_EQ(one->first[one->second - 1], static_cast<char>(one->second));
+            free(one->first);
+            model.erase(one);
+        }
+        Statistics now;
+        heap_.statistics(now);
+        ASSERT_EQ(now.huge_live_blocks, model.size());
+        ASSERT_EQ(now.free_dirty, heap_.cached_bytes());
+    }
+}
+
+TEST_F(HugeHeapTest, WhereSpaceIsShortTheCacheIsGivenUpAndNothingIsLost) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    EXPECT_EXIT(
+        {
+            test::limit_address_space(64_MiB);
+            char *const a = malloc(20_MiB);
+            char *const b = malloc(30_MiB);
+            EXPECT_TRUE(a != nullptr && b != nullptr);
+            EXPECT_EQ(malloc(40_MiB), nullptr);
+            a[0] = 'x';
+            void *const foreign = platform::vm::map_at(a + 20_MiB, page);
+            EXPECT_EQ(heap_.reallocate(a, 40_MiB), nullptr)
+                << "in place it can not, and there is no room to move";
+            EXPECT_EQ(heap_.size_of(a), 20_MiB);
+            EXPECT_EQ(a[0], 'x');
+            platform::vm::unmap(foreign, page);
+            free(b);
+            EXPECT_EQ(heap_.cached_bytes(), 30_MiB);
+            char *const c = malloc(40_MiB);
+            EXPECT_NE(c, nullptr) << "the cache was in the way";
+            EXPECT_EQ(heap_.cached_bytes(), 0u);
+            _exit(HasFailure());
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(HugeHeapTest, TheLockIsMadeAnewInTheChildOfAFork) {
+    char *const p = malloc(20_MiB);
+    heap_.repair_after_fork();
+    EXPECT_EQ(heap_.size_of(p), 20_MiB);
+}
+
+} // namespace

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// LargeHeap: runs as blocks; a block's kind and size say truly what it is, and it is freed once.
+#include <cairn/core/statistics.hpp>
+#include <cairn/run/large_heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+class LargeHeapTest : public testing::Test {
+protected:
+    struct Block {
+        char *p;
+        OwnerLine *line;
+        bool clean;
+    };
+
+    Block malloc(std::size_t size, std::size_t alignment = 1) {
+        bool clean = false;
+        void *const p = heap_.malloc(size, alignment, clean);
+        return {static_cast<char *>(p), p == nullptr ? nullptr : line_of(p), clean};
+    }
+    static OwnerLine *line_of(const void *p) {
+        return &Segment::of(address_of(p))->owner_lines[Segment::slot_of(address_of(p))];
+    }
+    static SlotKind kind(const char *p) {
+        return Segment::of(address_of(p))->kind(Segment::slot_of(address_of(p)));
+    }
+
+    void expect_live(std::size_t bytes, std::size_t blocks) {
+        Statistics now;
+        heap_.statistics(now);
+        EXPECT_EQ(now.large_live, bytes);
+        EXPECT_EQ(now.large_live_blocks, blocks);
+    }
+
+    RunHeap runs_{this};
+    LargeHeap heap_{runs_};
+};
+
+TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
+    for (const std::size_t size : {std::size_t{1}, 4096_KiB - 1, 4096_KiB, 4096_KiB + 1, slot_size - 1,
+                                   slot_size, slot_size + 1, LargeHeap::largest, LargeHeap::longest}) {
+        const Block block = malloc(size);
+        ASSERT_NE(block.p, nullptr) << size;
+        EXPECT_TRUE(is_aligned(block.p, slot_size));
+        const std::size_t usable = LargeHeap::size_of(block.line);
+        EXPECT_GE(usable, size);
+        EXPECT_LT(usable, size + platform::smallest_page);
+        EXPECT_EQ(block.line->slots, ceil_div(size, slot_size));
+        EXPECT_EQ(kind(block.p), SlotKind::large);
+        for (std::size_t at = slot_size; at < size; at += slot_size) {
+            ASSERT_EQ(kind(block.p + at), SlotKind::large_rest);
+        }
+        expect_live(align_up(size, slot_size), 1);
+        block.p[0] = block.p[usable - 1] = 1;
+        EXPECT_TRUE(heap_.free(block.line));
+        EXPECT_NE(kind(block.p), SlotKind::large);
+        expect_live(0, 0);
+    }
+}
+
+TEST_F(LargeHeapTest, AlignmentUpToTheLargest) {
+    for (std::size_t alignment = 1; alignment <= LargeHeap::largest; alignment *= 2) {
+        for (const std::size_t size : {std::size_t{100}, 200_KiB, LargeHeap::largest}) {
+            const Block block = malloc(size, alignment);
+            ASSERT_NE(block.p, nullptr) << size << " at " << alignment;
+            EXPECT_TRUE(is_aligned(block.p, alignment));
+            EXPECT_TRUE(heap_.free(block.line));
+        }
+    }
+}
+
+TEST_F(LargeHeapTest, CleanMemoryIsZeroAndUsedMemoryIsNotCalledSo) {
+    const Block first = malloc(1_MiB);
+    EXPECT_TRUE(first.clean);
+    EXPECT_TRUE(std::all_of(first.p, first.p + 1_MiB, [](char c) { return c == 0; }));
+    std::memset(first.p, 'x', 1_MiB);
+    heap_.free(first.line);
+    const Block second = malloc(1_MiB);
+    EXPECT_EQ(second.p, first.p) << "memory that is there costs no fault";
+    EXPECT_FALSE(second.clean);
+    heap_.free(second.line);
+    runs_.purge(0);
+    const Block third = malloc(1_MiB);
+    EXPECT_TRUE(third.clean);
+    EXPECT_EQ(third.p[1000], 0);
+}
+
+TEST_F(LargeHeapTest, ABlockIsFreedOnce) {
+    const Block block = malloc(300_KiB);
+    EXPECT_TRUE(heap_.free(block.line));
+    EXPECT_FALSE(heap_.free(block.line));
+    expect_live(0, 0);
+    EXPECT_EQ(runs_.dirty_bytes(), 320_KiB);
+}
+
+TEST_F(LargeHeapTest, ABlockIsFreedOnceByThreadsAtOneTime) {
+    for (int round = 0; round < 200; ++round) {
+        const Block block = malloc(100_KiB);
+        std::atomic<int> ready{0};
+        std::atomic<int> freed{0};
+        const auto work = [&] {
+            ++ready;
+            while (ready != 2) {
+                platform::cpu_relax();
+            }
+            freed += heap_.free(block.line);
+        };
+        std::thread other(work);
+        work();
+        other.join();
+        ASSERT_EQ(freed, 1);
+    }
+    expect_live(0, 0);
+}
+
+TEST_F(LargeHeapTest, GrowsInPlaceWhereNothingIsBehindIt) {
+    const Block block = malloc(100_KiB);
+    std::memset(block.p, 'x', 100_KiB);
+    EXPECT_TRUE(heap_.resize_in_place(block.line, 1_MiB));
+    EXPECT_EQ(LargeHeap::size_of(block.line), 1_MiB);
+    EXPECT_EQ(kind(block.p + 1_MiB - 1), SlotKind::large_rest);
+    EXPECT_EQ(block.p[100_KiB - 1], 'x');
+    std::memset(block.p, 'y', 1_MiB);
+    expect_live(1_MiB, 1);
+
+    const Block behind = malloc(100_KiB);
+    ASSERT_EQ(behind.p, block.p + 1_MiB);
+    EXPECT_TRUE(heap_.resize_in_place(block.line, 1_MiB)) << "the same is no growth";
+    EXPECT_FALSE(heap_.resize_in_place(block.line, 1_MiB + 1));
+    EXPECT_FALSE(heap_.resize_in_place(block.line, LargeHeap::largest + 1));
+    EXPECT_EQ(LargeHeap::size_of(block.line), 1_MiB) << "nothing has changed";
+    expect_live(1_MiB + 128_KiB, 2);
+    heap_.free(behind.line);
+    EXPECT_TRUE(heap_.resize_in_place(block.line, 1_MiB + 1));
+}
+
+TEST_F(LargeHeapTest, ShrinkingGivesTheEndBack) {
+    const Block block = malloc(1_MiB);
+    std::memset(block.p, 'x', 1_MiB);
+    EXPECT_TRUE(heap_.resize_in_place(block.line, 200_KiB));
+    EXPECT_EQ(LargeHeap::size_of(block.line), 200_KiB);
+    EXPECT_EQ(runs_.dirty_bytes(), 1_MiB - 256_KiB);
+    EXPECT_EQ(kind(block.p + 256_KiB), SlotKind::free_dirty);
+    expect_live(256_KiB, 1);
+    EXPECT_EQ(malloc(768_KiB).p, block.p + 256_KiB);
+    EXPECT_EQ(block.p[200_KiB - 1], 'x');
+}
+
+TEST_F(LargeHeapTest, RandomOperationsAgreeWithTheModel) {
+    struct Live {
+        std::size_t size;
+        char mark;
+    };
+    std::map<char *, Live> live;
+    std::size_t bytes = 0;
+    std::mt19937_64 random(7);
+    const auto random_size = [&] { return 1 + random() % (random() % 8 == 0 ? 4_MiB : 400_KiB); };
+    const auto ends_are = [](char *p, const Live &block) {
+        return p[0] == block.mark && p[block.size / 2] == block.mark && p[block.size - 1] == block.mark;
+    };
+    const auto mark = [](char *p, const Live &block) {
+        p[0] = p[block.size / 2] = p[block.size - 1] = block.mark;
+    };
+    for (int step = 0; step < 5000; ++step) {
+        if (live.size() < 50 && random() % 2 == 0) {
+            const Live block{random_size(), static_cast<char>(random())};
+            const std::size_t alignment = random() % 4 == 0 ? slot_size << random() % 4 : 1;
+            const Block got = malloc(block.size, alignment);
+            ASSERT_NE(got.p, nullptr);
+            ASSERT_TRUE(is_aligned(got.p, alignment));
+            mark(got.p, block);
+            ASSERT_TRUE(live.emplace(got.p, block).second);
+            bytes += align_up(block.size, slot_size);
+        } else if (!live.empty()) {
+            const auto one = std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % live.size()));
+            auto &[p, block] = *one;
+            ASSERT_TRUE(ends_are(p, block)) << "somebody else wrote here";
+            if (random() % 2 == 0) {
+                const std::size_t size = random_size();
+                if (heap_.resize_in_place(line_of(p), size)) {
+                    bytes += align_up(size, slot_size) - align_up(block.size, slot_size);
+                    EXPECT_EQ(p[0], block.mark);
+                    block.size = size;
+                    mark(p, block);
+                }
+                ASSERT_EQ(LargeHeap::size_of(line_of(p)), align_up(block.size, platform::smallest_page));
+            } else {
+                ASSERT_TRUE(heap_.free(line_of(p)));
+                bytes -= align_up(block.size, slot_size);
+                live.erase(one);
+            }
+        }
+        expect_live(bytes, live.size());
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+} // namespace

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+//
+// RunHeap: runs that are aligned, apart and clean when it says so; memory that goes back when it should.
+#include "process_memory.hpp"
+
+#include <cairn/core/statistics.hpp>
+#include <cairn/run/run_heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace cairn;
+
+namespace {
+
+constexpr unsigned mebibyte = 1_MiB / slot_size; // in slots
+
+class RunHeapTest : public testing::Test {
+protected:
+    static char *memory(const cairn::Run &run) { return reinterpret_cast<char *>(memory_of(run.first)); }
+    static void touch(const cairn::Run &run) { std::fill_n(memory(run), span_of(run.first), 'x'); }
+    static std::size_t resident(const cairn::Run &run) {
+        return test::resident(memory(run), span_of(run.first));
+    }
+
+    cairn::Run touched(unsigned slots) {
+        const cairn::Run run = runs_.allocate(slots);
+        EXPECT_NE(run.first, nullptr);
+        touch(run);
+        return run;
+    }
+
+    /// So many runs, touched, with a slot between each two, so that they do not join when they are free.
+    std::vector<cairn::Run> apart(unsigned count, unsigned slots) {
+        std::vector<cairn::Run> all;
+        for (unsigned i = 0; i < count; ++i) {
+            all.push_back(touched(slots));
+            runs_.allocate(1);
+        }
+        return all;
+    }
+    void release(const std::vector<cairn::Run> &all) {
+        for (const cairn::Run &run : all) {
+            runs_.release(run.first);
+        }
+    }
+
+    RunHeap runs_{this}; // its windows stay mapped when it ends: 32 MiB of addresses
+};
+
+TEST_F(RunHeapTest, RunsHaveTheirLengthAndAlignment) {
+    for (const unsigned slots : {1u, 2u, 8u, 17u, 256u, RunHeap::longest_run}) {
+        for (unsigned alignment = 1; alignment <= slots && alignment * 2 <= slots_per_segment;
+             alignment *= 2) {
+            if (slots + alignment > RunHeap::longest_run && alignment > 1) {
+                continue;
+            }
+            const cairn::Run run = runs_.allocate(slots, alignment);
+            ASSERT_NE(run.first, nullptr) << slots << " at " << alignment;
+            EXPECT_EQ(run.first->slots, slots);
+            EXPECT_TRUE(is_aligned(memory(run), alignment * slot_size));
+            EXPECT_EQ(WindowMap::kind(address_of(memory(run))), WindowKind::segment);
+            EXPECT_EQ(Segment::of(run.first)->allocator, this);
+            memory(run)[span_of(run.first) - 1] = 1;
+            runs_.release(run.first);
+        }
+    }
+}
+
+TEST_F(RunHeapTest, HalfASegmentMayBeAlignedToItsLength) {
+    for (int i = 0; i < 3; ++i) {
+        const cairn::Run run = runs_.allocate(slots_per_segment / 2, slots_per_segment / 2);
+        ASSERT_NE(run.first, nullptr);
+        EXPECT_TRUE(is_aligned(memory(run), window_size / 2));
+    }
+}
+
+TEST_F(RunHeapTest, RandomRunsAreApartAndCleanOnesReadAsZero) {
+    std::map<char *, std::pair<cairn::Run, char>> live;
+    std::mt19937_64 random(6);
+    for (int step = 0; step < 4000; ++step) {
+        if (live.size() < 60 && random() % 2 == 0) {
+            const auto slots = static_cast<unsigned>(1 + random() % (random() % 8 == 0 ? 60 : 8));
+            const cairn::Run run = runs_.allocate(slots, random() % 3 == 0 ? 8 : 1);
+            ASSERT_NE(run.first, nullptr);
+            const auto mark = static_cast<char>(1 + random() % 127);
+            for (std::size_t i = 0; i < span_of(run.first); i += slot_size / 2) {
+                if (run.clean) {
+                    ASSERT_EQ(memory(run)[i], 0);
+                }
+                memory(run)[i] = mark;
+            }
+            ASSERT_TRUE(live.emplace(memory(run), std::pair(run, mark)).second);
+        } else if (!live.empty()) {
+            const auto one = std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % live.size()));
+            const auto [run, mark] = one->second;
+            for (std::size_t i = 0; i < span_of(run.first); i += slot_size / 2) {
+                ASSERT_EQ(memory(run)[i], mark) << "somebody else wrote here";
+            }
+            runs_.release(run.first);
+            live.erase(one);
+        }
+        if (step % 500 == 499) {
+            runs_.purge(0);
+        } else if (step % 500 == 250) {
+            runs_.repair_after_fork();
+        }
+    }
+}
+
+TEST_F(RunHeapTest, ReleasedMemoryIsUsedAgain) {
+    const cairn::Run first = touched(4);
+    runs_.release(first.first);
+    const cairn::Run second = runs_.allocate(4);
+    EXPECT_EQ(second.first, first.first);
+    EXPECT_FALSE(second.clean);
+    EXPECT_EQ(memory(second)[0], 'x');
+    runs_.release(second.first, /*clean=*/true);
+    EXPECT_EQ(runs_.dirty_bytes(), 0u) << "the caller knows";
+}
+
+TEST_F(RunHeapTest, PurgingGivesTheMemoryBackAndKeepsTheAddresses) {
+    const cairn::Run run = touched(8 * mebibyte);
+    runs_.release(run.first);
+    EXPECT_EQ(runs_.dirty_bytes(), 8_MiB);
+    EXPECT_EQ(resident(run), 8_MiB);
+    const std::size_t mapped = test::address_space();
+    EXPECT_EQ(runs_.purge(0), 8_MiB);
+    EXPECT_EQ(runs_.dirty_bytes(), 0u);
+    EXPECT_EQ(resident(run), 0u);
+    EXPECT_EQ(test::address_space(), mapped);
+    const cairn::Run again = runs_.allocate(8 * mebibyte);
+    EXPECT_EQ(again.first, run.first);
+    EXPECT_TRUE(again.clean);
+    EXPECT_EQ(memory(again)[4_MiB], 0);
+    EXPECT_EQ(runs_.purge(0), 0u);
+}
+
+TEST_F(RunHeapTest, PurgingKeepsWhatItIsToldTo) {
+    const std::vector<cairn::Run> all = apart(8, mebibyte);
+    release(all);
+    EXPECT_EQ(runs_.purge(3_MiB), 5_MiB);
+    EXPECT_EQ(runs_.dirty_bytes(), 3_MiB);
+    std::size_t left = 0;
+    for (const cairn::Run &run : all) {
+        left += resident(run);
+    }
+    EXPECT_EQ(left, 3_MiB);
+    EXPECT_EQ(runs_.purge(3_MiB), 0u);
+}
+
+TEST_F(RunHeapTest, ATickPurgesWhatNobodyNeededForAWholePeriod) {
+    const std::vector<cairn::Run> all = apart(8, mebibyte);
+    release(all);
+    runs_.purge_idle(0);
+    EXPECT_EQ(runs_.dirty_bytes(), 8_MiB) << "free only since this period";
+    std::vector<cairn::Run> busy;
+    for (int i = 0; i < 6; ++i) {
+        busy.push_back(runs_.allocate(mebibyte));
+    }
+    release(busy);
+    runs_.purge_idle(0);
+    EXPECT_EQ(runs_.dirty_bytes(), 6_MiB) << "two lay idle";
+    runs_.purge_idle(2_MiB);
+    EXPECT_EQ(runs_.dirty_bytes(), 2_MiB) << "now all six, but two are to be kept";
+    runs_.purge_idle(2_MiB);
+    EXPECT_EQ(runs_.dirty_bytes(), 2_MiB);
+    runs_.purge_idle(0);
+    EXPECT_EQ(runs_.dirty_bytes(), 0u);
+}
+
+/// What is free and resident is at most a fraction of all, or the slack, when more is taken; else as much goes
+/// back as is taken.
+TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
+    release(apart(64, mebibyte));
+    std::size_t before = runs_.dirty_bytes();
+    ASSERT_EQ(before, 64_MiB);
+    for (int i = 0; i < 100; ++i) {
+        const cairn::Run run = runs_.allocate(2 * mebibyte); // none of the free ones is so long
+        ASSERT_TRUE(run.clean);
+        const std::size_t dirty = runs_.dirty_bytes();
+        const std::size_t allowed =
+            std::max(PurgingRuns::slack, runs_.resident_bytes() / PurgingRuns::fraction);
+        EXPECT_TRUE(dirty <= allowed || dirty + 2_MiB <= before) << dirty << " of " << allowed;
+        EXPECT_GE(dirty + 2_MiB + 1_MiB, before) << "no more than was taken, but for the rest of a run";
+        before = dirty;
+    }
+    EXPECT_LE(before, runs_.resident_bytes() / PurgingRuns::fraction);
+    EXPECT_GE(before, PurgingRuns::slack - 1_MiB);
+}
+
+TEST_F(RunHeapTest, GrowthCountsWhatHadNoMemoryBehindIt) {
+    EXPECT_EQ(runs_.growth(), 0u);
+    const cairn::Run run = touched(mebibyte);
+    EXPECT_EQ(runs_.growth(), 1_MiB);
+    runs_.release(run.first);
+    runs_.allocate(mebibyte);
+    EXPECT_EQ(runs_.growth(), 1_MiB) << "it was there";
+    runs_.grew(5_MiB);
+    EXPECT_EQ(runs_.growth(), 6_MiB);
+    EXPECT_EQ(runs_.resident_bytes(), 1_MiB);
+}
+
+TEST_F(RunHeapTest, ARunGrowsAndShrinksInPlace) {
+    const cairn::Run run = runs_.allocate(4);
+    memory(run)[0] = 'a';
+    ASSERT_TRUE(runs_.extend(run.first, 8, SlotKind::taken));
+    EXPECT_EQ(run.first->slots, 8u);
+    memory(run)[8 * slot_size - 1] = 'b';
+    const cairn::Run next = runs_.allocate(4);
+    EXPECT_GE(memory(next), memory(run) + 8 * slot_size);
+    runs_.shorten(run.first, 2);
+    EXPECT_EQ(runs_.dirty_bytes(), 6 * slot_size);
+    EXPECT_EQ(memory(run)[0], 'a');
+    EXPECT_EQ(runs_.allocate(6).first, run.first + 2);
+    EXPECT_FALSE(runs_.extend(run.first, 3, SlotKind::taken));
+}
+
+TEST_F(RunHeapTest, TheStatisticsAddUp) {
+    const cairn::Run a = touched(mebibyte);
+    const cairn::Run b = touched(mebibyte);
+    runs_.release(a.first);
+    runs_.purge(0);
+    runs_.release(b.first);
+    Statistics now;
+    runs_.statistics(now);
+    EXPECT_EQ(now.free_dirty, 1_MiB);
+    EXPECT_EQ(now.purged, 1_MiB);
+    EXPECT_EQ(now.purges, 1u);
+    EXPECT_EQ(now.mapped, now.mapped_peak);
+    std::size_t slots = 0;
+    runs_.for_each_segment([&](const Segment &segment) { slots += segment.mapped_slots; });
+    EXPECT_EQ(now.mapped, slots * slot_size);
+    EXPECT_EQ(now.free_clean, (slots - metadata_slots) * slot_size - 1_MiB);
+}
+
+TEST_F(RunHeapTest, WhereSpaceIsShortItIsRefusedAndThenGoesOn) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    EXPECT_EXIT(
+        {
+            test::limit_address_space(24_MiB);
+            std::vector<cairn::Run> all;
+            all.reserve(100);
+            for (cairn::Run run = runs_.allocate(8); run.first != nullptr; run = runs_.allocate(8)) {
+                all.push_back(run);
+            }
+            EXPECT_GE(all.size() * 8 * slot_size, 18_MiB) << "most of it was to be had";
+            EXPECT_EQ(runs_.allocate(100).first, nullptr);
+            runs_.release(all[3].first);
+            EXPECT_EQ(runs_.allocate(8).first, all[3].first);
+            // A dirty and a clean neighbour serve together once the dirty one is purged.
+            touch(all[4]);
+            runs_.release(all[4].first);
+            runs_.release(all[5].first, /*clean=*/true);
+            const cairn::Run both = runs_.allocate(16);
+            EXPECT_EQ(both.first, std::min(all[4].first, all[5].first));
+            EXPECT_TRUE(both.clean);
+            _exit(HasFailure());
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RunHeapTest, TheListsAreMadeAnewInTheChildOfAFork) {
+    std::vector<cairn::Run> all = apart(8, mebibyte);
+    runs_.release(all.back().first);
+    all.pop_back();
+    runs_.lock().lock(); // as if by a thread that is not here
+    runs_.repair_after_fork();
+    EXPECT_EQ(runs_.dirty_bytes(), 1_MiB);
+    release(all);
+    EXPECT_EQ(runs_.dirty_bytes(), 8_MiB);
+    EXPECT_EQ(runs_.purge(0), 8_MiB);
+}
+
+} // namespace
