@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// The C interface: version, statistics as a struct that may be of another version, as JSON, and purging.
+// link: so
+// env: CAIRN_OPTIONS=purge_delay:never,background:off
+#include "process_test.hpp"
+
+#include <cairn/cairn.h>
+
+#include <cerrno>
+
+using namespace process_test;
+
+namespace {
+
+cairn_statistics statistics() {
+    cairn_statistics s;
+    s.size = sizeof s;
+    CHECK(cairn_get_statistics(&s) == 0);
+    CHECK(s.live == s.small_live + s.large_live + s.huge_live);
+    return s;
+}
+
+void figures_move() {
+    const cairn_statistics before = statistics();
+    void *const small = std::malloc(1000);
+    void *const large = std::malloc(1 * MiB);
+    void *const huge = std::malloc(64 * MiB);
+    const cairn_statistics during = statistics();
+    CHECK(during.small_live == before.small_live + 1024);
+    CHECK(during.large_live == before.large_live + 1 * MiB && during.large_live_blocks == 1);
+    CHECK(during.huge_live == before.huge_live + 64 * MiB && during.huge_live_blocks == 1);
+    CHECK(during.mapped >= 64 * MiB && during.mapped_peak >= during.mapped);
+    CHECK(during.heaps == 1 && during.superblocks > 0 && during.metadata > 0);
+    std::free(small);
+    std::free(large);
+    std::free(huge);
+    CHECK(statistics().live == before.live);
+    in_threads(3, [](unsigned) { std::free(std::malloc(10)); });
+    CHECK(statistics().heaps_peak >= 2);
+}
+
+void sizes() {
+    errno = 0;
+    CHECK(cairn_get_statistics(nullptr) == -1 && errno == EINVAL);
+    cairn_statistics s;
+    errno = 0;
+    s.size = sizeof s.size;
+    CHECK(cairn_get_statistics(&s) == -1 && errno == EINVAL);
+    // A program of an older version has a shorter struct.
+    std::memset(&s, 0x55, sizeof s);
+    s.size = offsetof(cairn_statistics, huge_live);
+    CHECK(cairn_get_statistics(&s) == 0);
+    CHECK(s.size == offsetof(cairn_statistics, huge_live) && s.heaps == 1);
+    CHECK(s.huge_live == 0x5555555555555555 && s.superblocks_fresh == 0x5555555555555555);
+    // One of a newer version a longer one.
+    struct {
+        cairn_statistics known;
+        std::uint64_t more;
+    } longer;
+    longer.more = 7;
+    longer.known.size = sizeof longer;
+    CHECK(cairn_get_statistics(&longer.known) == 0);
+    CHECK(longer.known.heaps == 1 && longer.more == 7);
+}
+
+void json() {
+    static char whole[16 * KiB];
+    const std::size_t length = cairn_statistics_json(nullptr, 0);
+    CHECK(cairn_statistics_json(whole, sizeof whole) == length && std::strlen(whole) == length);
+    CHECK(std::strncmp(whole, "{\"allocator\":\"cairn\",", 21) == 0);
+    CHECK(std::strcmp(whole + length - 4, "}]}\n") == 0);
+    char part[30];
+    std::memset(part, 0x55, sizeof part);
+    CHECK(cairn_statistics_json(part, 20) == length);
+    CHECK(std::strlen(part) == 19 && std::strncmp(part, whole, 19) == 0 && part[20] == 0x55);
+    CHECK(cairn_statistics_json(whole, length) == length && std::strlen(whole) == length - 1);
+}
+
+void purge() {
+    void *const p = std::malloc(10 * MiB);
+    std::memset(p, 1, 10 * MiB);
+    std::free(p);
+    const std::size_t before = resident();
+    CHECK(statistics().free_dirty >= 10 * MiB);
+    CHECK(cairn_purge() >= 10 * MiB);
+    CHECK(resident() + 9 * MiB < before);
+    CHECK(statistics().free_dirty == 0 && statistics().purged >= 10 * MiB);
+}
+
+} // namespace
+
+int main() {
+    CHECK(std::strcmp(cairn_version(), CAIRN_VERSION_STRING) == 0);
+    std::free(std::malloc(1000));
+    sizes();
+    figures_move();
+    json();
+    purge();
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// First-class heaps, misuse: a block of malloc.
+// link: so
+// expect-death: (0x[0-9a-f]+)\ncairn: invalid pointer: cairn_heap_free of \1, which is no block of this heap
+#include "process_test.hpp"
+
+#include <cairn/cairn.h>
+
+using namespace process_test;
+
+int main() {
+    cairn_heap *const heap = cairn_heap_create();
+    void *const p = std::malloc(100);
+    announce(p);
+    cairn_heap_free(heap, opaque(p));
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// First-class heaps, misuse: a block given to free.
+// link: so
+// expect-death: (0x[0-9a-f]+)\ncairn: invalid pointer: free of \1,
+#include "process_test.hpp"
+
+#include <cairn/cairn.h>
+
+using namespace process_test;
+
+int main() {
+    cairn_heap *const heap = cairn_heap_create();
+    cairn_heap_alloc(heap, 100);
+    void *const p = cairn_heap_alloc(heap, 100);
+    announce(p);
+    std::free(opaque(p));
+}

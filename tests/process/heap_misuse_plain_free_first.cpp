@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// First-class heaps, misuse: the first block of a superblock given to free.
+// link: so
+// expect-death: (0x[0-9a-f]+)\ncairn: invalid pointer: free of \1,
+#include "process_test.hpp"
+
+#include <cairn/cairn.h>
+
+using namespace process_test;
+
+int main() {
+    cairn_heap *const heap = cairn_heap_create();
+    void *const p = cairn_heap_alloc(heap, 1000);
+    announce(p);
+    std::free(opaque(p));
+}

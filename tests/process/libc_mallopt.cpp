@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// mallopt: M_TRIM_THRESHOLD is what stays unpurged; hints are taken, unknown parameters and what can not be
+// done are refused.
+// env: CAIRN_OPTIONS=purge_delay:100ms,background:off
+#include "process_test.hpp"
+
+#include <malloc.h>
+
+using namespace process_test;
+
+namespace {
+
+void use_and_free(std::size_t bytes) {
+    constexpr std::size_t size = 1 * MiB;
+    static void *blocks[64];
+    const std::size_t count = bytes / size;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::memset(blocks[i] = std::malloc(size), 1, size);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        std::free(blocks[i]);
+    }
+}
+
+/// Long enough for the purge clock, which callers wind here.
+void pass_time() {
+    for (int i = 0; i < 6; ++i) {
+        sleep_seconds(0.06);
+        use_and_free(1 * MiB);
+    }
+}
+
+} // namespace
+
+int main() {
+    CHECK(mallopt(M_TRIM_THRESHOLD, 1 << 30) == 1);
+    const std::size_t before = resident();
+    use_and_free(60 * MiB);
+    pass_time();
+    CHECK(resident() > before + 50 * MiB);
+    CHECK(mallopt(M_TRIM_THRESHOLD, 1 << 20) == 1);
+    pass_time();
+    CHECK(resident() < before + 10 * MiB);
+    CHECK(mallopt(M_TRIM_THRESHOLD, -1) == 1); // never
+    use_and_free(60 * MiB);
+    pass_time();
+    CHECK(resident() > before + 50 * MiB);
+
+    CHECK(mallopt(M_MMAP_THRESHOLD, 1 << 20) == 1);
+    CHECK(mallopt(M_MMAP_MAX, 0) == 1);
+    CHECK(mallopt(M_TOP_PAD, 4096) == 1);
+    CHECK(mallopt(M_ARENA_MAX, 1) == 1);
+    CHECK(mallopt(M_ARENA_TEST, 1) == 1);
+    CHECK(mallopt(M_CHECK_ACTION, 3) == 1);
+    CHECK(mallopt(M_MXFAST, 160) == 1 && mallopt(M_MXFAST, 161) == 0);
+    CHECK(mallopt(M_PERTURB, 0) == 1 && mallopt(M_PERTURB, 0x55) == 0);
+    CHECK(mallopt(12345, 1) == 0);
+    std::free(std::malloc(100));
+}
