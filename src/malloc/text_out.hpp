@@ -67,7 +67,7 @@ private:
     Take take_;
     void *to_;
     std::size_t used_ = 0;
-    char buffer_[4096];
+    char buffer_[4096] = {};
 };
 
 } // namespace cairn
