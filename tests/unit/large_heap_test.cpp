@@ -146,6 +146,12 @@ TEST_F(LargeHeapTest, GrowsInPlaceWhereNothingIsBehindIt) {
     EXPECT_TRUE(heap_.resize_in_place(block.line, 1_MiB + 1));
 }
 
+TEST_F(LargeHeapTest, NoBlockGrowsBeyondTheLargest) {
+    const Block block = malloc(1_MiB);
+    EXPECT_FALSE(heap_.resize_in_place(block.line, LargeHeap::largest + 1)) << "though nothing is behind it";
+    EXPECT_TRUE(heap_.resize_in_place(block.line, LargeHeap::largest));
+}
+
 TEST_F(LargeHeapTest, ShrinkingGivesTheEndBack) {
     const Block block = malloc(1_MiB);
     std::memset(block.p, 'x', 1_MiB);

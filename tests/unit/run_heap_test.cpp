@@ -10,6 +10,7 @@
 
 #include <map>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -271,7 +272,7 @@ TEST_F(RunHeapTest, TheListsAreMadeAnewInTheChildOfAFork) {
     std::vector<cairn::Run> all = apart(8, mebibyte);
     runs_.release(all.back().first);
     all.pop_back();
-    runs_.lock().lock(); // as if by a thread that is not here
+    std::thread([this] { runs_.lock().lock(); }).join(); // by a thread that is not there any more
     runs_.repair_after_fork();
     EXPECT_EQ(runs_.dirty_bytes(), 1_MiB);
     release(all);

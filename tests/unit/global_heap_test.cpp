@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+//
+// GlobalHeap: superblocks change hands whole, with every block accounted for; empty ones become free runs.
+#include <allocators/cairn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Discipline = Emptiness<FlagshipParameters::slack>;
+using Global = GlobalHeap<Classes, Discipline>;
+
+constexpr unsigned medium_slots = FlagshipParameters::medium_slots;
+constexpr unsigned heaps = 3;
+const unsigned class_of_48 = Classes::class_of(48);
+const unsigned class_of_64 = Classes::class_of(64);
+
+class GlobalHeapTest : public testing::Test {
+protected:
+    GlobalHeapTest() {
+        for (unsigned heap = 1; heap <= heaps; ++heap) {
+            global_->notices().enroll(heap, &trays_[heap]);
+            global_->stock().heap_opened();
+        }
+    }
+
+    /// What stands for the heap of that number where an owner is named.
+    void *mark(unsigned heap) { return &trays_[heap]; }
+
+    OwnerLine *fresh(unsigned size_class, unsigned heap) {
+        OwnerLine *const s = global_->fresh(size_class, heap, mark(heap));
+        EXPECT_NE(s, nullptr);
+        EXPECT_EQ(s->size_class, size_class);
+        EXPECT_EQ(s->live(), 0u);
+        expect_owner(s, heap);
+        return s;
+    }
+
+    /// A new superblock of the heap's with so many live blocks, at least one; all its blocks are carved.
+    OwnerLine *with_live(unsigned size_class, unsigned heap, unsigned live) {
+        OwnerLine *const s = fresh(size_class, heap);
+        while (superblock::carve(s)) {
+        }
+        blocks_[s].clear();
+        for (unsigned i = 0; i < live; ++i) {
+            blocks_[s].push_back(address_of(superblock::pop(s, span_of(s))));
+        }
+        return s;
+    }
+    OwnerLine *given_up(unsigned size_class, unsigned heap, unsigned live) {
+        OwnerLine *const s = with_live(size_class, heap, live);
+        EXPECT_TRUE(global_->release(s, heap));
+        return s;
+    }
+
+    OwnerLine *acquire(unsigned size_class, unsigned heap) {
+        OwnerLine *const s = global_->acquire(size_class, heap, mark(heap));
+        if (s != nullptr) {
+            superblock::collect(s);
+            EXPECT_EQ(s->size_class, size_class);
+            expect_owner(s, heap);
+        }
+        return s;
+    }
+
+    /// A free by a thread that does not own the superblock. The tray that was told of it.
+    PendingSuperblocks *free_one(OwnerLine *s) {
+        const std::uintptr_t block = blocks_[s].back();
+        blocks_[s].pop_back();
+        const RemoteWord told = superblock::free_remote(s, block);
+        return told.queued() ? global_->notice(s, told) : nullptr;
+    }
+
+    void expect_owner(OwnerLine *s, unsigned heap) {
+        const SharedLine *const shared = shared_of(s);
+        EXPECT_EQ(RemoteWord{shared->remote.load()}.owner(), heap);
+        EXPECT_EQ(shared->owner.load(), heap == 0 ? nullptr : Global::Notice::mark_owner(s, mark(heap)));
+    }
+
+    static SlotKind kind(const OwnerLine *s) {
+        const Segment *const segment = Segment::of(s);
+        return segment->kind(segment->slot_of(s));
+    }
+
+    std::size_t superblocks() {
+        std::size_t count = 0;
+        superblock::for_each(runs_, [&](const OwnerLine *) { ++count; });
+        return count;
+    }
+
+    RunHeap runs_{this};
+    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_, medium_slots);
+    std::array<PendingSuperblocks, heaps + 1> trays_;
+    std::map<OwnerLine *, std::vector<std::uintptr_t>> blocks_;
+};
+
+TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        OwnerLine *const s = fresh(c, 2);
+        EXPECT_EQ(s->slots, Classes::size_of(c) <= Classes::table_limit ? 1 : medium_slots);
+        EXPECT_TRUE(is_aligned(memory_of(s), span_of(s))) << "natural alignment falls out";
+        EXPECT_EQ(kind(s), SlotKind::superblock);
+        EXPECT_EQ(shared_of(s)->block_size, Classes::size_of(c));
+        EXPECT_EQ(shared_of(s)->notify.load(), Discipline::step_of(shared_of(s)->capacity));
+        for (unsigned slot = 1; slot < s->slots; ++slot) {
+            EXPECT_EQ(kind(s + slot), SlotKind::rest);
+        }
+    }
+    EXPECT_EQ(global_->counters().fresh, Classes::count);
+}
+
+TEST_F(GlobalHeapTest, EachHasASecretOfItsOwn) {
+    std::set<std::uint64_t> secrets;
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(secrets.insert(fresh(3, 1)->cookie).second);
+    }
+}
+
+TEST_F(GlobalHeapTest, OnlyAnOwnersMarkOfOneSlotIsTheHeapItself) {
+    EXPECT_EQ(shared_of(fresh(class_of_48, 1))->owner.load(), mark(1));
+    EXPECT_NE(shared_of(fresh(Classes::class_of(20_KiB), 1))->owner.load(), mark(1));
+}
+
+TEST_F(GlobalHeapTest, WhatIsEmptyBecomesAFreeRun) {
+    OwnerLine *const s = with_live(class_of_48, 1, 0);
+    EXPECT_TRUE(global_->release(s, 1));
+    EXPECT_EQ(kind(s), SlotKind::free_dirty);
+    EXPECT_EQ(runs_.dirty_bytes(), slot_size);
+    EXPECT_EQ(global_->counters().to_global, 0u);
+    EXPECT_EQ(acquire(class_of_48, 1), nullptr);
+    EXPECT_EQ(fresh(class_of_64, 2), s) << "usable for any class";
+}
+
+TEST_F(GlobalHeapTest, WhatAHeapGaveUpItGetsBackTheFullestFirst) {
+    const unsigned capacity = slot_size / 48;
+    OwnerLine *const little = given_up(class_of_48, 1, 1);
+    OwnerLine *const most = given_up(class_of_48, 1, capacity - 1);
+    OwnerLine *const half = given_up(class_of_48, 1, capacity / 2);
+    OwnerLine *const full = given_up(class_of_48, 1, capacity);
+    OwnerLine *const other = given_up(class_of_64, 1, 1);
+    for (OwnerLine *s : {little, most, half, full, other}) {
+        expect_owner(s, 0);
+    }
+    EXPECT_EQ(global_->counters().to_global, 5u);
+    EXPECT_EQ(acquire(class_of_48, 1), most);
+    EXPECT_EQ(acquire(class_of_48, 1), half);
+    EXPECT_EQ(acquire(class_of_48, 1), little);
+    EXPECT_EQ(acquire(class_of_48, 1), nullptr) << "the full one has no room";
+    EXPECT_EQ(acquire(class_of_64, 1), other);
+    EXPECT_EQ(global_->counters().from_global, 4u);
+    EXPECT_EQ(little->live(), 1u);
+    EXPECT_EQ(most->live(), capacity - 1);
+}
+
+TEST_F(GlobalHeapTest, AStrangersSuperblockIsHandedOutWhereNoLineIsShared) {
+    OwnerLine *const s = given_up(class_of_64, 1, 1);
+    EXPECT_EQ(acquire(class_of_64, 2), s) << "blocks of whole cache lines";
+}
+
+TEST_F(GlobalHeapTest, OtherwiseOnlyWhenMoreLiesFreeThanTheSlackOfAllHeaps) {
+    const std::size_t free_of_one = slot_size - 48;
+    const std::size_t slack = heaps * Discipline::slack;
+    std::size_t free_bytes = 0;
+    std::size_t given = 0;
+    for (; free_bytes <= slack; free_bytes += free_of_one) {
+        EXPECT_EQ(acquire(class_of_48, 2), nullptr) << free_bytes;
+        given_up(class_of_48, 1, 1);
+        ++given;
+    }
+    std::size_t taken = 0;
+    while (acquire(class_of_48, 2) != nullptr) {
+        ++taken;
+        free_bytes -= free_of_one;
+    }
+    EXPECT_EQ(taken, 1u) << "of " << given;
+    EXPECT_LE(free_bytes, slack);
+    EXPECT_NE(acquire(class_of_48, 1), nullptr) << "its own as ever";
+    global_->stock().heap_closed(); // less slack for all
+    EXPECT_NE(acquire(class_of_48, 2), nullptr);
+}
+
+TEST_F(GlobalHeapTest, RemoteFreesEmptyASuperblockThatNobodyHolds) {
+    for (const unsigned c : {0u, class_of_48, Classes::class_of(8_KiB), Classes::class_of(60_KiB)}) {
+        const unsigned capacity = static_cast<unsigned>(medium_slots * slot_size / Classes::size_of(c));
+        for (const unsigned live : {1u, 2u, 5u, 8u, 200u}) {
+            if (live > capacity || (live > 8 && Classes::size_of(c) > 300)) {
+                continue;
+            }
+            OwnerLine *const s = given_up(c, 1, live);
+            for (unsigned left = live; left > 0; --left) {
+                ASSERT_EQ(kind(s), SlotKind::superblock) << left << " of " << live;
+                EXPECT_EQ(free_one(s), nullptr) << "no heap to be told";
+            }
+            EXPECT_EQ(kind(s), SlotKind::free_dirty) << "freed whole, with the last block";
+            EXPECT_EQ(superblocks(), 0u);
+        }
+    }
+}
+
+TEST_F(GlobalHeapTest, AFullOneIsOfferedAgainAfterAStepOfFrees) {
+    const unsigned capacity = slot_size / 64;
+    OwnerLine *const s = given_up(class_of_64, 1, capacity);
+    EXPECT_EQ(acquire(class_of_64, 1), nullptr);
+    for (unsigned i = 0; i < Discipline::step_of(capacity); ++i) {
+        free_one(s);
+    }
+    EXPECT_EQ(acquire(class_of_64, 1), s);
+    EXPECT_EQ(s->live(), blocks_[s].size());
+}
+
+TEST_F(GlobalHeapTest, FreesBetweenTwoOwnersAreNotLost) {
+    OwnerLine *const s = given_up(class_of_64, 1, 50);
+    for (int i = 0; i < 3; ++i) {
+        free_one(s);
+    }
+    EXPECT_EQ(acquire(class_of_64, 2), s);
+    EXPECT_EQ(s->live(), 47u);
+    free_one(s);
+    EXPECT_TRUE(global_->release(s, 2)) << "takes in what came last";
+    EXPECT_EQ(s->live(), 46u);
+}
+
+TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
+    OwnerLine *const s = with_live(class_of_64, 2, 500);
+    const unsigned step = Discipline::step_of(shared_of(s)->capacity);
+    for (int round = 0; round < 3; ++round) {
+        for (unsigned i = 1; i < step; ++i) {
+            EXPECT_EQ(free_one(s), nullptr);
+        }
+        EXPECT_EQ(free_one(s), &trays_[2]);
+        EXPECT_EQ(free_one(s), nullptr) << "told already";
+        EXPECT_TRUE(trays_[1].empty() && trays_[3].empty());
+        EXPECT_EQ(trays_[2].take(), s);
+        superblock::take_in(s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask)});
+        EXPECT_EQ(s->live(), blocks_[s].size());
+    }
+}
+
+TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
+    OwnerLine *const s = with_live(class_of_64, 2, 500);
+    while (free_one(s) == nullptr) {
+    }
+    const std::uint16_t notify = shared_of(s)->notify.load();
+    EXPECT_FALSE(global_->release(s, 2));
+    expect_owner(s, 2);
+    EXPECT_EQ(shared_of(s)->notify.load(), notify);
+    EXPECT_EQ(s->live(), blocks_[s].size());
+    EXPECT_EQ(acquire(class_of_64, 2), nullptr);
+    EXPECT_EQ(trays_[2].take(), s);
+    shared_of(s)->remote.fetch_and(RemoteWord::owner_mask);
+    EXPECT_TRUE(global_->release(s, 2));
+    expect_owner(s, 0);
+}
+
+TEST_F(GlobalHeapTest, ANoticeFollowsTheSuperblockToItsNewOwner) {
+    OwnerLine *const s = given_up(class_of_64, 1, 500);
+    RemoteWord told;
+    while (!told.queued()) {
+        told = superblock::free_remote(s, blocks_[s].back());
+        blocks_[s].pop_back();
+    }
+    EXPECT_EQ(told.owner(), 0u);
+    ASSERT_EQ(acquire(class_of_64, 3), s); // before the notice is there
+    EXPECT_EQ(global_->notice(s, told), &trays_[3]);
+    EXPECT_EQ(trays_[3].take(), s);
+}
+
+TEST_F(GlobalHeapTest, AnEmptySuperblockIsFormattedForAnotherClass) {
+    OwnerLine *const s = with_live(class_of_48, 1, 0);
+    const std::uint64_t secret = s->cookie;
+    global_->recycle(s, class_of_64, 1, mark(1));
+    EXPECT_EQ(shared_of(s)->block_size, 64u);
+    EXPECT_EQ(s->carved, 0u);
+    EXPECT_NE(s->cookie, secret);
+    EXPECT_EQ(s->extent, slot_size) << "it was touched";
+    expect_owner(s, 1);
+}
+
+TEST_F(GlobalHeapTest, AfterAForkItAdoptsWhatNobodyHolds) {
+    OwnerLine *const partly = with_live(class_of_64, 1, 50);
+    OwnerLine *const empty = with_live(class_of_64, 2, 0);
+    global_->reset_after_fork();
+    for (OwnerLine *s : {partly, empty}) {
+        superblock::recount(s);
+        global_->adopt(s);
+    }
+    expect_owner(partly, 0);
+    EXPECT_EQ(superblocks(), 1u);
+    EXPECT_EQ(acquire(class_of_64, 3), partly);
+    EXPECT_EQ(partly->live(), 50u);
+}
+
+TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
+    struct Superblock {
+        unsigned holder; // 0: the global heap
+        std::vector<std::uintptr_t> live;
+    };
+    std::map<OwnerLine *, Superblock> model;
+    std::mt19937_64 random(9);
+    const auto any_of = [&](auto &&wanted) -> OwnerLine * {
+        std::vector<OwnerLine *> all;
+        for (const auto &[s, what] : model) {
+            if (wanted(what)) {
+                all.push_back(s);
+            }
+        }
+        return all.empty() ? nullptr : all[random() % all.size()];
+    };
+    const auto held = [](const Superblock &s) { return s.holder != 0; };
+    const auto with_blocks = [](const Superblock &s) { return !s.live.empty(); };
+    for (int step = 0; step < 20000; ++step) {
+        const auto heap = static_cast<unsigned>(1 + random() % heaps);
+        const unsigned c =
+            std::array{0u, class_of_48, Classes::class_of(1_KiB), Classes::class_of(16_KiB)}[random() % 4];
+        switch (random() % 10) {
+        case 0:
+            if (model.size() < 40) {
+                OwnerLine *const s = fresh(c, heap);
+                ASSERT_TRUE(model.emplace(s, Superblock{heap, {}}).second) << "somebody has it already";
+            }
+            break;
+        case 1:
+            if (OwnerLine *const s = any_of(held)) {
+                ASSERT_TRUE(global_->release(s, model[s].holder));
+                model[s].holder = 0;
+                if (model[s].live.empty()) {
+                    model.erase(s);
+                }
+            }
+            break;
+        case 2:
+        case 3:
+            if (OwnerLine *const s = acquire(c, heap)) {
+                ASSERT_TRUE(model.contains(s) && model[s].holder == 0) << "not the global heap's to give";
+                model[s].holder = heap;
+            }
+            break;
+        case 4:
+        case 5:
+            for (OwnerLine *const s = any_of(held); s != nullptr && random() % 20 != 0;) {
+                if (superblock::is_end(s->free) && !superblock::carve(s)) {
+                    break;
+                }
+                model[s].live.push_back(address_of(superblock::pop(s, span_of(s))));
+            }
+            break;
+        default:
+            for (OwnerLine *const s = any_of(with_blocks);
+                 s != nullptr && !model[s].live.empty() && random() % 20 != 0;) {
+                const std::uintptr_t block = model[s].live.back();
+                model[s].live.pop_back();
+                const RemoteWord told = superblock::free_remote(s, block);
+                const unsigned holder = model[s].holder;
+                PendingSuperblocks *const tray = told.queued() ? global_->notice(s, told) : nullptr;
+                ASSERT_EQ(tray, told.queued() && holder != 0 ? &trays_[holder] : nullptr);
+                if (tray != nullptr) {
+                    ASSERT_EQ(tray->take(), s);
+                    superblock::take_in(s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask)});
+                }
+                if (holder == 0 && model[s].live.empty()) {
+                    ASSERT_NE(kind(s), SlotKind::superblock) << "without live blocks it is a free run";
+                    model.erase(s);
+                    break;
+                }
+            }
+        }
+        for (const auto &[s, what] : model) {
+            expect_owner(s, what.holder);
+            ASSERT_EQ(s->live() - RemoteWord{shared_of(s)->remote.load()}.count(), what.live.size());
+        }
+        ASSERT_EQ(superblocks(), model.size());
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+} // namespace

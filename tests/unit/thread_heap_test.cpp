@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+//
+// ThreadHeap: its blocks against a model, and the emptiness invariant after every look, whoever frees.
+#include "process_memory.hpp"
+
+#include <allocators/cairn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace cairn;
+
+namespace {
+
+using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Discipline = Emptiness<FlagshipParameters::slack>;
+using Global = GlobalHeap<Classes, Discipline>;
+using Heap = ThreadHeap<Global>;
+
+constexpr unsigned movable = Discipline::movable_groups<Places<Classes::count>::groups>;
+
+class ThreadHeapTest : public testing::Test {
+protected:
+    ThreadHeapTest() {
+        for (unsigned i = 0; i < heaps_.size(); ++i) {
+            heaps_[i].open(*global_, i + 1);
+            global_->stock().heap_opened();
+        }
+    }
+
+    static OwnerLine *superblock_of(const void *p) {
+        Segment *const segment = Segment::of(address_of(p));
+        unsigned slot = Segment::slot_of(address_of(p));
+        if (segment->kind(slot) == SlotKind::rest) {
+            slot = static_cast<unsigned>(align_down(slot, FlagshipParameters::medium_slots));
+        }
+        EXPECT_EQ(segment->kind(slot), SlotKind::superblock);
+        return &segment->owner_lines[slot];
+    }
+
+    bool owns(Heap &heap, const OwnerLine *s) {
+        return shared_of(s)->owner.load() == Global::Notice::mark_owner(s, &heap);
+    }
+
+    /// Frees a block as the thread of `heap` does, whosever block it is.
+    void free(Heap &heap, void *p) {
+        OwnerLine *const s = superblock_of(p);
+        if (!owns(heap, s)) {
+            if (const RemoteWord told = superblock::free_remote(s, address_of(p)); told.queued()) {
+                global_->notice(s, told);
+            }
+        } else if (heap.free_local(s, address_of(p))) {
+            heap.look_at(s);
+            expect_invariant(heap);
+        }
+    }
+
+    /// What a look leaves behind.
+    void expect_invariant(Heap &heap) {
+        auto &holdings = heap.holdings();
+        EXPECT_TRUE(!Discipline::too_empty(holdings.used(), holdings.held()) ||
+                    holdings.places().emptiest(movable) == nullptr)
+            << "u = " << holdings.used() << ", a = " << holdings.held();
+    }
+
+    /// u and a are those of the superblocks that name the heap as their owner; u as far as it was looked.
+    void expect_accounts(Heap &heap) {
+        std::size_t held = 0;
+        std::size_t accounted = 0;
+        superblock::for_each(runs_, [&](const OwnerLine *s) {
+            if (owns(heap, s)) {
+                held += s->extent;
+                accounted += s->accounted * Classes::size_of(s->size_class);
+                const auto step = static_cast<std::int64_t>(Discipline::step_of(shared_of(s)->capacity));
+                EXPECT_GT(std::int64_t{s->live()} + step, std::int64_t{s->accounted}) << "a look was missed";
+            }
+        });
+        ASSERT_EQ(heap.holdings().held(), held);
+        ASSERT_EQ(heap.holdings().used(), accounted);
+    }
+
+    std::size_t superblocks() {
+        std::size_t count = 0;
+        superblock::for_each(runs_, [&](const OwnerLine *) { ++count; });
+        return count;
+    }
+    std::size_t owned(Heap &heap) {
+        std::size_t count = 0;
+        superblock::for_each(runs_, [&](const OwnerLine *s) { count += owns(heap, s); });
+        return count;
+    }
+
+    RunHeap runs_{this};
+    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_, FlagshipParameters::medium_slots);
+    std::array<Heap, 3> heaps_;
+    Heap &heap_ = heaps_[0];
+};
+
+TEST(ThreadHeap, ANewOneServesNothing) {
+    static constinit Heap nobody;
+    for (std::size_t size = 0; size <= Classes::table_limit; ++size) {
+        ASSERT_EQ(nobody.try_malloc_small(size), nullptr);
+    }
+}
+
+TEST_F(ThreadHeapTest, EveryClassIsServed) {
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        std::map<std::uintptr_t, void *> blocks;
+        for (int i = 0; i < 20; ++i) {
+            void *const p = heap_.malloc_class(c);
+            ASSERT_NE(p, nullptr);
+            EXPECT_TRUE(is_aligned(p, c == 0 ? 8 : 16));
+            EXPECT_EQ(shared_of(superblock_of(p))->block_size, Classes::size_of(c));
+            std::memset(p, 'x', Classes::size_of(c));
+            EXPECT_TRUE(blocks.emplace(address_of(p), p).second);
+        }
+        std::uintptr_t end = 0;
+        for (const auto &[start, p] : blocks) {
+            EXPECT_GE(start, end) << "overlaps its neighbour";
+            end = start + Classes::size_of(c);
+            free(heap_, p);
+        }
+    }
+    expect_accounts(heap_);
+}
+
+TEST_F(ThreadHeapTest, TheFastPathServesOnceTheBinIsFilled) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{9}, std::size_t{48}, Classes::table_limit}) {
+        EXPECT_EQ(heap_.try_malloc_small(size), nullptr);
+        void *const p = heap_.malloc_class(Classes::class_of(size));
+        free(heap_, p);
+        EXPECT_EQ(heap_.try_malloc_small(size), p) << "the block freed last";
+        free(heap_, p);
+    }
+}
+
+TEST_F(ThreadHeapTest, AWriteAfterFreeIsFoundByTheSlowPath) {
+    void *const p = heap_.malloc_class(3);
+    free(heap_, p);
+    std::memset(p, 'x', 8);
+    EXPECT_EQ(heap_.try_malloc_small(48), nullptr);
+    EXPECT_DEATH(heap_.malloc_class(3), "heap corruption: free block 0x[0-9a-f]+ of size class 48");
+}
+
+TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBeforeNewOnes) {
+    const unsigned c = Classes::class_of(8_KiB);
+    std::vector<void *> blocks;
+    for (int i = 0; i < 8 * 8; ++i) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    EXPECT_EQ(owned(heap_), 8u);
+    for (const std::size_t i : {8, 9, 20, 40}) { // the second superblock has two, the third and sixth one
+        free(heap_, blocks[i]);
+    }
+    OwnerLine *const fullest = superblock_of(blocks[20]);
+    const std::size_t fresh = global_->counters().fresh;
+    for (int i = 0; i < 4; ++i) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_TRUE(superblock_of(blocks[64]) == fullest ||
+                superblock_of(blocks[64]) == superblock_of(blocks[40]))
+        << "the fullest first";
+    EXPECT_EQ(superblock_of(blocks[66]), superblock_of(blocks[8]));
+
+    for (std::size_t i = 0; i < 4; ++i) {
+        free(heap_, blocks[i]);
+    }
+    heap_.hand_over();
+    Heap &next = heaps_[1];
+    void *const p = next.malloc_class(c);
+    EXPECT_EQ(superblock_of(p), superblock_of(blocks[4]));
+    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_EQ(global_->counters().from_global, 1u);
+}
+
+TEST_F(ThreadHeapTest, AnEmptySuperblockServesAnotherClass) {
+    std::vector<void *> blocks;
+    for (int i = 0; i < 3000; ++i) {
+        blocks.push_back(heap_.malloc_class(1)); // 16 bytes, not quite one superblock
+    }
+    blocks.push_back(heap_.malloc_class(1));
+    for (int i = 0; i < 2000; ++i) {
+        blocks.push_back(heap_.malloc_class(1));
+    }
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    const std::size_t fresh = global_->counters().fresh;
+    ASSERT_NE(heap_.holdings().places().empty(), nullptr);
+    EXPECT_NE(heap_.malloc_class(Classes::class_of(400)), nullptr);
+    EXPECT_EQ(global_->counters().fresh, fresh);
+    expect_accounts(heap_);
+}
+
+TEST_F(ThreadHeapTest, ABurstGoesBackAsItIsFreed) {
+    for (const unsigned c : {0u, 3u, Classes::class_of(1_KiB), Classes::class_of(10_KiB)}) {
+        std::vector<void *> blocks;
+        for (std::size_t bytes = 0; bytes < 16_MiB; bytes += Classes::size_of(c)) {
+            blocks.push_back(heap_.malloc_class(c));
+        }
+        EXPECT_GE(heap_.holdings().held(), 16_MiB);
+        while (!blocks.empty()) {
+            free(heap_, blocks.back());
+            blocks.pop_back();
+        }
+        EXPECT_LE(heap_.holdings().held(),
+                  Discipline::slack + 2 * FlagshipParameters::medium_slots * slot_size);
+        expect_accounts(heap_);
+    }
+}
+
+/// The worst case of the discipline: every superblock keeps a block or two.
+TEST_F(ThreadHeapTest, ScatteredSurvivorsDoNotKeepTheRest) {
+    const unsigned c = Classes::class_of(64);
+    std::vector<void *> blocks;
+    for (int i = 0; i < 100'000; ++i) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    std::size_t live = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (i % 700 == 0) {
+            ++live;
+        } else {
+            free(heap_, blocks[i]);
+        }
+    }
+    EXPECT_LE(heap_.holdings().held(), live * 64 + Discipline::slack + slot_size);
+    EXPECT_GT(global_->counters().to_global, 50u);
+    expect_accounts(heap_);
+    expect_invariant(heap_);
+}
+
+/// What others free comes back to the owner at its next slow path: a producer does not grow.
+TEST_F(ThreadHeapTest, AProducerWhoseBlocksOthersFreeStaysSmall) {
+    Heap &consumer = heaps_[1];
+    for (const unsigned c : {0u, 3u, Classes::class_of(4_KiB)}) {
+        std::size_t most = 0;
+        for (int round = 0; round < 200; ++round) {
+            std::array<void *, 50> batch{};
+            for (void *&p : batch) {
+                p = heap_.malloc_class(c);
+                ASSERT_NE(p, nullptr);
+            }
+            for (void *const p : batch) {
+                free(consumer, p);
+            }
+            most = std::max(most, heap_.holdings().held());
+        }
+        EXPECT_LE(most, 2 * Discipline::slack + 50 * Classes::size_of(c) * 4 / 3);
+        expect_accounts(heap_);
+        EXPECT_EQ(owned(consumer), 0u);
+    }
+}
+
+TEST_F(ThreadHeapTest, HandingOverLeavesNothing) {
+    std::vector<void *> blocks;
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        for (int i = 0; i < 30; ++i) {
+            blocks.push_back(heap_.malloc_class(c));
+        }
+    }
+    for (std::size_t i = 0; i < blocks.size(); i += 2) {
+        free(i % 4 == 0 ? heap_ : heaps_[1], blocks[i]);
+    }
+    heap_.hand_over();
+    EXPECT_EQ(owned(heap_), 0u);
+    EXPECT_EQ(heap_.holdings().used(), 0u);
+    EXPECT_EQ(heap_.holdings().held(), 0u);
+    EXPECT_EQ(heap_.holdings().places().any(), nullptr);
+    EXPECT_TRUE(heap_.tray().empty());
+    for (std::size_t size = 0; size <= Classes::table_limit; size += 8) {
+        EXPECT_EQ(heap_.try_malloc_small(size), nullptr) << "nor in a bin";
+    }
+    // Its blocks can still be freed, and with the last one everything is a free run.
+    for (std::size_t i = 1; i < blocks.size(); i += 2) {
+        free(heaps_[2], blocks[i]);
+    }
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(ThreadHeapTest, AnEmptyHeapHandsOverNothing) {
+    heap_.hand_over();
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+    EXPECT_FALSE(heap_.give_empty());
+}
+
+TEST_F(ThreadHeapTest, FreeAllFreesTheLiveOnesToo) {
+    void *const others = heaps_[1].malloc_class(3);
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        for (int i = 0; i < 30; ++i) {
+            heap_.malloc_class(c);
+        }
+    }
+    for (int i = 0; i < 5000; ++i) { // full ones as well, some of them told of
+        void *const p = heap_.malloc_class(3);
+        if (i % 3 == 0) {
+            free(heaps_[1], p);
+        }
+    }
+    heap_.free_all();
+    EXPECT_EQ(owned(heap_), 0u);
+    EXPECT_EQ(superblocks(), 1u) << "that of the other heap";
+    EXPECT_EQ(heap_.holdings().used(), 0u);
+    EXPECT_EQ(heap_.holdings().held(), 0u);
+    free(heaps_[1], others);
+    EXPECT_NE(heap_.malloc_class(3), nullptr) << "it is as new";
+    expect_accounts(heap_);
+}
+
+TEST_F(ThreadHeapTest, EmptySuperblocksAreGivenUpWhenAsked) {
+    std::vector<void *> blocks;
+    for (int i = 0; i < 5000; ++i) {
+        blocks.push_back(heap_.malloc_class(1));
+    }
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    ASSERT_NE(heap_.holdings().places().empty(), nullptr);
+    EXPECT_TRUE(heap_.give_empty());
+    EXPECT_EQ(heap_.holdings().places().empty(), nullptr);
+    EXPECT_EQ(owned(heap_), 1u) << "the one in the bin";
+    EXPECT_FALSE(heap_.give_empty());
+    expect_accounts(heap_);
+}
+
+TEST_F(ThreadHeapTest, OutOfMemoryIsAnAnswer) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    EXPECT_EXIT(
+        {
+            const unsigned c = Classes::class_of(8_KiB);
+            std::vector<void *> blocks;
+            blocks.reserve(10'000);
+            test::limit_address_space(16_MiB);
+            for (void *p = heap_.malloc_class(c); p != nullptr; p = heap_.malloc_class(c)) {
+                blocks.push_back(p);
+            }
+            EXPECT_GE(blocks.size() * 8_KiB, 10_MiB) << "most of it was to be had";
+            EXPECT_EQ(heap_.malloc_class(c), nullptr);
+            EXPECT_EQ(heap_.malloc_class(Classes::class_of(60_KiB)), nullptr);
+            // One block, of a superblock taken for full, freed by the owner or by another.
+            for (Heap &other : {std::ref(heap_), std::ref(heaps_[1])}) {
+                free(other, blocks[20]);
+                EXPECT_EQ(heap_.malloc_class(c), blocks[20]);
+                EXPECT_EQ(heap_.malloc_class(c), nullptr);
+            }
+            for (std::size_t i = 0; i < blocks.size(); i += 2) {
+                free(heap_, blocks[i]);
+            }
+            EXPECT_NE(heap_.malloc_class(c), nullptr);
+            expect_accounts(heap_);
+            _exit(HasFailure());
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ThreadHeapTest, AfterAForkItIsAsNew) {
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        heap_.malloc_class(c);
+    }
+    heap_.reset_after_fork();
+    EXPECT_EQ(heap_.holdings().held(), 0u);
+    EXPECT_EQ(heap_.try_malloc_small(48), nullptr);
+    EXPECT_NE(heap_.malloc_class(3), nullptr);
+}
+
+TEST_F(ThreadHeapTest, RandomSequencesKeepContentsAccountsAndTheInvariant) {
+    struct Block {
+        unsigned size_class;
+        unsigned char mark;
+    };
+    std::map<unsigned char *, Block> live;
+    std::mt19937_64 random(10);
+    unsigned favourite = 0;
+    for (int step = 0; step < 60'000; ++step) {
+        if (step % 3000 == 0) {
+            favourite = static_cast<unsigned>(random() % Classes::count); // the program shifts
+        }
+        Heap &heap = heaps_[random() % heaps_.size()];
+        const bool growing = step / 5000 % 2 == 0;
+        if (random() % 10 < (growing ? 6 : 4)) {
+            const unsigned c =
+                random() % 4 != 0 ? favourite : static_cast<unsigned>(random() % Classes::count);
+            auto *const p = static_cast<unsigned char *>(heap.malloc_class(c));
+            ASSERT_NE(p, nullptr);
+            const Block block{c, static_cast<unsigned char>(random())};
+            std::memset(p, block.mark, std::min<std::size_t>(Classes::size_of(c), 64));
+            p[Classes::size_of(c) - 1] = block.mark;
+            const auto [at, is_new] = live.emplace(p, block);
+            ASSERT_TRUE(is_new) << "handed out twice";
+            if (const auto next = std::next(at); next != live.end()) {
+                ASSERT_LE(p + Classes::size_of(c), next->first);
+            }
+            if (at != live.begin()) {
+                const auto &[before, what] = *std::prev(at);
+                ASSERT_LE(before + Classes::size_of(what.size_class), p);
+            }
+        } else if (!live.empty()) {
+            auto at = live.lower_bound(reinterpret_cast<unsigned char *>(
+                address_of(live.begin()->first) +
+                random() % (address_of(live.rbegin()->first) - address_of(live.begin()->first) + 1)));
+            const auto [p, block] = *at;
+            for (std::size_t i = 0; i < std::min<std::size_t>(Classes::size_of(block.size_class), 64); ++i) {
+                ASSERT_EQ(p[i], block.mark);
+            }
+            ASSERT_EQ(p[Classes::size_of(block.size_class) - 1], block.mark);
+            live.erase(at);
+            free(heap, p);
+        }
+        if (step % 5000 == 4999) {
+            heap.hand_over();
+            ASSERT_EQ(owned(heap), 0u);
+        }
+        if (step % 50 == 0) {
+            for (Heap &one : heaps_) {
+                expect_accounts(one);
+            }
+        }
+        ASSERT_FALSE(HasFailure()) << "at step " << step;
+    }
+    for (const auto &block : live) {
+        free(heap_, block.first);
+    }
+    for (Heap &heap : heaps_) {
+        heap.hand_over();
+    }
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+} // namespace
