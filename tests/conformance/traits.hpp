@@ -18,6 +18,9 @@ struct Row {
     /// A member template `Over<Source>`, if there is one, is the same heap over another source of memory: the
     /// tests of what goes to and fro below need it.
 
+    /// `create` makes a heap of its own each time. Not so where there is one for the whole process; `destroy` then
+    /// says what it has to have given back.
+    static constexpr bool has_many = true;
     static H *create() { return new H; }
     static void destroy(H *heap) { delete heap; }
 
