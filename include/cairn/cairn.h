@@ -73,7 +73,8 @@ size_t cairn_purge(void);
 // by cairn_heap_free or cairn_heap_destroy on the same heap. A block that is given to the wrong heap, to free,
 // realloc or malloc_usable_size, a block that is freed twice, and an address that is no block stop the program
 // with one line on stderr and SIGABRT. Any number of threads may use a heap at one time; each call takes the
-// heap's lock. After fork the child has every heap, whole, as it was.
+// heap's lock. After fork the child has every heap, whole, as it was; so fork waits for calls that other threads
+// are in, and must not be called by a signal handler that interrupts one.
 typedef struct cairn_heap cairn_heap;
 
 // A new heap without blocks. Null with errno ENOMEM when out of memory. Cost: some 6 KiB; memory for blocks

@@ -110,8 +110,8 @@ chmod +x "$scratch/script"
 ends 5 run -- "$scratch/script" && silent
 if [ "$(id -u)" = 0 ]; then
     cp /bin/true "$scratch/raised"
-    chown 1:1 "$scratch/raised"
-    chmod 6755 "$scratch/raised"
+    chown 1 "$scratch/raised"
+    chmod 4755 "$scratch/raised"
     ends 0 run -- "$scratch/raised" && one_line "rights of another user"
 fi
 exit 0

@@ -91,7 +91,7 @@ for value in yes 2 json json: text:x; do
 done
 stats "$(printf 'a\nb')" true
 one_line
-stats "json:$scratch/nowhere/x.json" true
+stats "json:$scratch/nowhere/x.json" ls / # said at the start: it closes its stderr
 one_line
 says "cannot write '$scratch/nowhere/x.json': no such folder"
 stats "json:$scratch" true

@@ -67,6 +67,7 @@ void sizes() {
 void json() {
     static char whole[16 * KiB];
     const std::size_t length = cairn_statistics_json(nullptr, 0);
+    std::memset(whole, 0x55, sizeof whole);
     CHECK(cairn_statistics_json(whole, sizeof whole) == length && std::strlen(whole) == length);
     CHECK(std::strncmp(whole, "{\"allocator\":\"cairn\",", 21) == 0);
     CHECK(std::strcmp(whole + length - 4, "}]}\n") == 0);
