@@ -142,8 +142,9 @@ TEST_F(FreeRunsTest, TheBordersOfTheSegmentAreNotCrossed) {
 TEST(FreeRuns, NothingIsReadBehindTheLastSlot) {
     const test::Window window;
     Segment &segment = window.segment();
-    // The bytes behind the kinds look like those of free slots.
+    // What lies behind the kinds and the lines looks like a free run.
     std::memset(&segment.next, static_cast<int>(SlotKind::free_dirty), sizeof segment.next);
+    reinterpret_cast<OwnerLine *>(&segment.shared_lines[0])->slots = 7;
     FreeRuns runs;
     runs.put(window.run(slots_per_segment - 3, 3), false);
     EXPECT_EQ(runs.dirty_bytes(), 3 * slot_size);

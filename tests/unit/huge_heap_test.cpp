@@ -127,15 +127,21 @@ TEST_F(HugeHeapTest, AFreedMappingServesTheNextOfItsSize) {
 }
 
 TEST_F(HugeHeapTest, TheBestFitIsTaken) {
-    char *const large = malloc(22_MiB);
-    char *const small = malloc(20_MiB);
-    char *const middle = malloc(21_MiB);
-    for (char *const p : {middle, small, large}) {
-        free(p);
+    for (const bool longest_first : {true, false}) {
+        char *const large = malloc(22_MiB);
+        char *const small = malloc(20_MiB);
+        char *const middle = malloc(21_MiB);
+        free(longest_first ? large : middle);
+        free(small);
+        free(longest_first ? middle : large);
+        EXPECT_EQ(malloc(20_MiB + 1), middle);
+        EXPECT_EQ(malloc(20_MiB), small);
+        EXPECT_EQ(malloc(20_MiB), large);
+        for (char *const p : {large, small, middle}) {
+            free(p);
+        }
+        heap_.flush();
     }
-    EXPECT_EQ(malloc(20_MiB + 1), middle);
-    EXPECT_EQ(malloc(20_MiB), small);
-    EXPECT_EQ(malloc(20_MiB), large);
 }
 
 TEST_F(HugeHeapTest, NothingStaysThroughTwoTicks) {

@@ -195,6 +195,23 @@ TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
     EXPECT_GE(before, PurgingRuns::slack - 1_MiB);
 }
 
+TEST_F(RunHeapTest, NoMoreIsPaidThanLiesFreeBeyondTheInvariant) {
+    release(apart(18, mebibyte));
+    runs_.allocate(10 * mebibyte);
+    EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack);
+    runs_.allocate(10 * mebibyte);
+    EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack) << "so much may always lie there";
+}
+
+TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {
+    for (int i = 0; i < 40; ++i) {
+        runs_.allocate(10 * mebibyte);
+    }
+    release(apart(80, mebibyte));
+    runs_.grew(10_MiB);
+    EXPECT_EQ(runs_.dirty_bytes(), 80_MiB) << "of nearly 500";
+}
+
 TEST_F(RunHeapTest, GrowthCountsWhatHadNoMemoryBehindIt) {
     EXPECT_EQ(runs_.growth(), 0u);
     const cairn::Run run = touched(mebibyte);
@@ -212,6 +229,7 @@ TEST_F(RunHeapTest, ARunGrowsAndShrinksInPlace) {
     memory(run)[0] = 'a';
     ASSERT_TRUE(runs_.extend(run.first, 8, SlotKind::taken));
     EXPECT_EQ(run.first->slots, 8u);
+    EXPECT_EQ(runs_.growth(), 8 * slot_size);
     memory(run)[8 * slot_size - 1] = 'b';
     const cairn::Run next = runs_.allocate(4);
     EXPECT_GE(memory(next), memory(run) + 8 * slot_size);
@@ -235,7 +253,11 @@ TEST_F(RunHeapTest, TheStatisticsAddUp) {
     EXPECT_EQ(now.purges, 1u);
     EXPECT_EQ(now.mapped, now.mapped_peak);
     std::size_t slots = 0;
-    runs_.for_each_segment([&](const Segment &segment) { slots += segment.mapped_slots; });
+    runs_.for_each_segment([&](const Segment &segment) {
+        slots += segment.mapped_slots;
+        EXPECT_EQ(segment.kind(0), SlotKind::metadata);
+        EXPECT_EQ(segment.kind(metadata_slots - 1), SlotKind::metadata);
+    });
     EXPECT_EQ(now.mapped, slots * slot_size);
     EXPECT_EQ(now.free_clean, (slots - metadata_slots) * slot_size - 1_MiB);
 }
@@ -253,6 +275,9 @@ TEST_F(RunHeapTest, WhereSpaceIsShortItIsRefusedAndThenGoesOn) {
                 all.push_back(run);
             }
             EXPECT_GE(all.size() * 8 * slot_size, 18_MiB) << "most of it was to be had";
+            unsigned segments = 0;
+            runs_.for_each_segment([&](const Segment &) { ++segments; });
+            EXPECT_LE(segments, 2u) << "the newest one grows first";
             EXPECT_EQ(runs_.allocate(100).first, nullptr);
             runs_.release(all[3].first);
             EXPECT_EQ(runs_.allocate(8).first, all[3].first);
