@@ -106,6 +106,7 @@ int run(const RunRequest &request) {
         setenv("CAIRN_STATS", "1", 1);
     }
     std::vector<char *> words;
+    words.reserve(request.command.size() + 1);
     for (const std::string &word : request.command) {
         words.push_back(const_cast<char *>(word.c_str())); // execvp changes nothing
     }

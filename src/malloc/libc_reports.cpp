@@ -141,8 +141,7 @@ CAIRN_EXPORT int mallopt(int parameter, int value) {
     case mmap_max:
     case arena_test:
     case arena_max:
-        return 1;
-    case check_action: // misuse is always caught, and always ends the program
+    case check_action: // misuse is caught whatever it says, and always ends the program
         return 1;
     case perturb: // would change what the program reads, so it must not be said to be done
         return value == 0 ? 1 : 0;
