@@ -150,13 +150,13 @@ protected:
 
 /// From not enough for a first segment to plenty for the driver's blocks.
 TEST_F(ShortOfSpace, EveryAnswerIsABlockOrNullptr) {
-    for (std::size_t limit = 0; limit <= 48_MiB; limit += limit < 8_MiB ? 512_KiB : 2_MiB) {
+    for (std::size_t limit = 0; limit <= 48_MiB; limit += limit < 8_MiB ? 1_MiB : 4_MiB) {
         SCOPED_TRACE(limit);
         where_space_is_short(limit, [&](auto &heap) {
             Driver<ShortRow> driver(heap, limit, 1_MiB, Below::refuses);
-            driver.run(3000, 400);
+            driver.run(1500, 300);
             driver.model.free_all();
-            driver.run(500, 50);
+            driver.run(200, 50);
             driver.model.free_all();
             ShortRow::destroy(&heap);
         });
