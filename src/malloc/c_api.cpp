@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of <cairn/cairn.h>.
+// The functions of <cairn/cairn.h>, but for cairn_version, which stands in lifecycle.cpp.
 #include "first_class.hpp"
 #include "report.hpp"
 
@@ -9,20 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
-#define CAIRN_CAT_(a, b, c) #a "." #b "." #c
-#define CAIRN_CAT(a, b, c) CAIRN_CAT_(a, b, c)
-
 namespace {
 
 using cairn::Statistics;
 namespace process_heap = cairn::process_heap;
-
-constexpr bool equal(const char *a, const char *b) {
-    return *a == *b && (*a == 0 || equal(a + 1, b + 1));
-}
-static_assert(equal(CAIRN_VERSION_STRING, CAIRN_VERSION), "cairn.h has the version of the build files");
-static_assert(equal(CAIRN_VERSION_STRING,
-                    CAIRN_CAT(CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH)));
 
 process_heap::FirstClassHeap *own(cairn_heap *heap) {
     return reinterpret_cast<process_heap::FirstClassHeap *>(heap);
@@ -54,10 +44,6 @@ struct Room {
 } // namespace
 
 extern "C" {
-
-CAIRN_EXPORT const char *cairn_version(void) {
-    return CAIRN_VERSION_STRING;
-}
 
 CAIRN_EXPORT int cairn_get_statistics(cairn_statistics *out) {
     if (out == nullptr || out->size < offsetof(cairn_statistics, small_live)) {

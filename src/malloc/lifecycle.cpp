@@ -5,11 +5,23 @@
 #include "first_class.hpp"
 #include "report_at_exit.hpp"
 
+#include <cairn/cairn.h>
+
+#define CAIRN_CAT_(a, b, c) #a "." #b "." #c
+#define CAIRN_CAT(a, b, c) CAIRN_CAT_(a, b, c)
+
 namespace cairn::process_heap {
 void started() noexcept;
 }
 
 namespace {
+
+constexpr bool equal(const char *a, const char *b) {
+    return *a == *b && (*a == 0 || equal(a + 1, b + 1));
+}
+static_assert(equal(CAIRN_VERSION_STRING, CAIRN_VERSION), "cairn.h has the version of the build files");
+static_assert(equal(CAIRN_VERSION_STRING,
+                    CAIRN_CAT(CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH)));
 
 [[gnu::constructor(101)]] void at_load() {
     cairn::process_heap::started();
@@ -25,3 +37,9 @@ namespace {
 }
 
 } // namespace
+
+/// Here, since nothing else calls what is in this file: a static link asks for cairn_version, and so takes in
+/// the constructor as well.
+extern "C" CAIRN_EXPORT const char *cairn_version(void) {
+    return CAIRN_VERSION_STRING;
+}
