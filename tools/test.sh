@@ -17,12 +17,9 @@ mkdir -p build/test
 : >build/test/CTestTestfile.cmake
 for preset in $presets; do
     echo "cairn: building $preset" >&2
-    case $preset in
-    release) set_up=-DCAIRN_BENCH=ON ;;
-    debug) set_up=-DCAIRN_BENCH=OFF ;;
-    *) set_up='-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1' ;; # lines are all that a report shows, and a fifth of the time
-    esac
-    cmake --preset "$preset" -DCAIRN_TESTS=ON "$set_up" >build/test/configure.log 2>&1 || {
+    bench=OFF
+    [ "$preset" = release ] && bench=ON
+    cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$bench >build/test/configure.log 2>&1 || {
         cat build/test/configure.log >&2
         exit 1
     }
