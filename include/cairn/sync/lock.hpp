@@ -54,11 +54,12 @@ public:
         }
     }
 
-    /// For the child of a fork, where the holder does not exist any more.
+    /// For the child of a fork, where the holder does not exist any more. relaxed: the child is alone.
     void reset_after_fork() { word_.store(free_, std::memory_order_relaxed); }
 
 private:
     bool take() {
+        // acquire: pairs with the release of unlock. relaxed where it fails: nothing was taken.
         std::uint32_t expected = free_;
         return word_.compare_exchange_strong(expected, held_, std::memory_order_acquire,
                                              std::memory_order_relaxed);
@@ -67,10 +68,12 @@ private:
     CAIRN_COLD void lock_contended() {
         for (int i = 0; i < spins_; ++i) {
             platform::cpu_relax();
+            // relaxed: a hint, take() decides.
             if (word_.load(std::memory_order_relaxed) == free_ && take()) {
                 return;
             }
         }
+        // acquire: pairs with the release of unlock.
         while (word_.exchange(held_with_sleepers_, std::memory_order_acquire) != free_) {
             platform::futex_wait(word_, held_with_sleepers_);
         }
