@@ -163,7 +163,7 @@ private:
     RunLists dirty_;
     RunLists clean_;
     std::size_t low_water_ = 0;
-    std::atomic<std::size_t> dirty_bytes_{0};
+    std::atomic<std::size_t> dirty_bytes_{0}; ///< relaxed: a hint without the lock, exact under it
 };
 
 } // namespace cairn
