@@ -99,7 +99,7 @@ private:
     }
 
     Entry entries_[slots]{};
-    std::atomic<std::size_t> bytes_{0};
+    std::atomic<std::size_t> bytes_{0}; ///< relaxed: a hint without the lock, exact under it
 };
 
 } // namespace cairn
