@@ -88,7 +88,7 @@ private:
 
     HugeBlock *buckets_[bucket_count_]{};
     HugeBlock *spare_ = nullptr;
-    std::atomic<std::size_t> live_{0};
+    std::atomic<std::size_t> live_{0}; ///< relaxed: a counter, written under the lock
     std::size_t count_ = 0;
 };
 
