@@ -52,6 +52,8 @@ public:
     /// False if the block is not live any more.
     bool free(OwnerLine *first) {
         Segment *const segment = Segment::of(first);
+        // relaxed: that it is one operation keeps two threads apart; what the run holds is handed over by the
+        // lock that release() takes.
         SlotKind expected = SlotKind::large;
         if (!segment->kinds[segment->slot_of(first)].compare_exchange_strong(expected, SlotKind::taken,
                                                                              std::memory_order_relaxed)) {
@@ -95,6 +97,7 @@ private:
     }
 
     RunHeap &runs_;
+    // relaxed: counters.
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> live_blocks_{0};
 };
