@@ -123,7 +123,7 @@ private:
     AddressSpace space_;
     Segments segments_;
     PurgingRuns purging_;
-    std::atomic<std::size_t> growth_{0};
+    std::atomic<std::size_t> growth_{0}; ///< relaxed: a counter, written under the lock
 };
 
 } // namespace cairn
