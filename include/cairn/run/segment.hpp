@@ -56,6 +56,8 @@ struct Segment {
 
     std::uintptr_t address_of_slot(unsigned slot) const { return address_of(this) + slot * slot_size; }
 
+    // relaxed, load and store: who frees a block has the stores of its slots in the pointer's own history; who
+    // looks at free runs holds the lock; any other pointer only needs some answer.
     SlotKind kind(unsigned slot) const { return kinds[slot].load(std::memory_order_relaxed); }
     void set_kinds(unsigned slot, unsigned count, SlotKind kind) {
         for (unsigned i = slot; i < slot + count; ++i) {
