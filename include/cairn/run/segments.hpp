@@ -25,7 +25,7 @@ public:
     OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment) {
         const auto step = static_cast<unsigned>(AddressSpace::step() / slot_size);
         const unsigned wanted = step < slots + alignment ? slots + alignment : step;
-        Segment *const newest = newest_.load(std::memory_order_relaxed);
+        Segment *const newest = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
         if (newest != nullptr && newest->mapped_slots + slots + alignment <= slots_per_segment) {
             const unsigned room = slots_per_segment - newest->mapped_slots;
             const unsigned more = wanted < room ? wanted : room;
@@ -40,6 +40,7 @@ public:
     /// Calls f(segment) for every segment; new ones come in front.
     template <class F>
     void for_each(F &&f) const {
+        // acquire: pairs with the release of add_segment.
         for (Segment *s = newest_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
             f(*s);
         }
@@ -66,7 +67,7 @@ private:
         segment->allocator = allocator_;
         segment->mapped_slots = metadata_slots;
         segment->set_kinds(0, metadata_slots, SlotKind::metadata);
-        segment->next = newest_.load(std::memory_order_relaxed);
+        segment->next = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
         WindowMap::set(segment, WindowKind::segment);
         // release: pairs with the acquire of for_each.
         newest_.store(segment, std::memory_order_release);
