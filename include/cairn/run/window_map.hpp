@@ -29,6 +29,8 @@ public:
     }
 
     static void set(const void *window, WindowKind kind) {
+        // relaxed: pairs with the load in kind(); writers of one window are ordered by the locks of the heaps that
+        // have it, and by the kernel, which hands an address out only after it got it back.
         __atomic_store_n(&kinds_[address_of(window) / window_size], static_cast<std::uint8_t>(kind),
                          __ATOMIC_RELAXED);
     }
