@@ -53,11 +53,13 @@ static_assert(sizeof(OwnerLine) == platform::cache_line);
 /// Read by every free; `remote` is written by frees of other threads.
 struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
-    std::atomic<void *> owner;         ///< the ThreadHeap, only its own thread draws a conclusion from it
+    std::atomic<void *> owner;         ///< the ThreadHeap, only its own thread draws a conclusion from it, and all
+                                       ///< stores of that heap are ordered before what it does: always relaxed
     std::uint64_t reciprocal;          ///< ceil(2^64 / block size)
     std::uint64_t cookie;              ///< the same as the owner's
     std::atomic<OwnerLine *> pending_next;   ///< while queued at the owner
-    std::atomic<std::uint32_t> carved_bytes; ///< offsets from here on were never handed out
+    std::atomic<std::uint32_t> carved_bytes; ///< offsets from here on were never handed out; relaxed: a block
+                                             ///< was carved in its pointer's own history
     std::uint32_t block_size;                ///< bytes; of a large run: its usable bytes
     std::atomic<std::uint16_t> notify;       ///< so many remote frees make the freeing thread tell the owner
     std::uint16_t capacity;                  ///< blocks of the whole superblock
