@@ -20,8 +20,9 @@ class alignas(platform::cache_line) PendingSuperblocks {
 public:
     void push(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
-        OwnerLine *first = first_.load(std::memory_order_relaxed);
+        OwnerLine *first = first_.load(std::memory_order_relaxed); // relaxed: a hint for the exchange
         do {
+            // relaxed: rides on the exchange; `queued` keeps other writers away.
             shared->pending_next.store(first, std::memory_order_relaxed);
             // release: pairs with the acquire of take(), so that the owner sees the link. seq_cst: with the
             // load in idle() that follows, against set_idle() and the load in empty().
@@ -29,15 +30,18 @@ public:
             !first_.compare_exchange_weak(first, s, std::memory_order_seq_cst, std::memory_order_relaxed));
     }
 
+    /// seq_cst: after set_idle(true), against the exchange of push(), which is before the load in idle().
     bool empty() const { return first_.load(std::memory_order_seq_cst) == nullptr; }
 
     /// No thread has the heap: whoever pushes has to see to it that the superblock is handed over.
+    /// seq_cst, load and store: see push() and empty().
     bool idle() const { return idle_.load(std::memory_order_seq_cst); }
     void set_idle(bool idle) { idle_.store(idle, std::memory_order_seq_cst); }
 
+    /// acquire: pairs with the exchange of every push since the last take.
     OwnerLine *take() { return first_.exchange(nullptr, std::memory_order_acquire); }
 
-    void reset_after_fork() { first_.store(nullptr, std::memory_order_relaxed); }
+    void reset_after_fork() { first_.store(nullptr, std::memory_order_relaxed); } // relaxed: alone
 
 private:
     std::atomic<OwnerLine *> first_{nullptr};
