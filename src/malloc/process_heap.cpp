@@ -21,6 +21,8 @@ void thread_ends(void *) {
     heap.detach();
 }
 
+/// The exchange lets one thread make the key; the store of have_key pairs with the loads here and in attached(),
+/// so that who reads it sees `key`.
 /// Made at the first need, which is early: among the first keys, whose values take no memory to set.
 bool make_key() {
     int expected = no_key;
@@ -46,6 +48,7 @@ void in_child() {
 } // namespace
 
 bool Life::attached() noexcept {
+    // acquire: pairs with the store in make_key().
     return (key_state.load(std::memory_order_acquire) == have_key || make_key()) &&
            pthread_setspecific(key, &heap) == 0;
 }
