@@ -20,9 +20,12 @@ enum State : std::uint32_t {
 };
 
 constinit std::atomic<std::uint32_t> state{absent};
+// Options: relaxed, each a number by itself.
 constinit std::atomic<std::int64_t> delay_ms{Options{}.purge_delay_ms};
 constinit std::atomic<std::int64_t> retain{Options{}.retain_bytes};
 constinit std::atomic<bool> background{Options{}.background};
+
+/// relaxed: that it is one exchange lets one caller have each tick.
 constinit std::atomic<std::uint64_t> last_tick{0};
 
 /// Memory is given back when it lay unused for a whole tick: after one to two of them.
@@ -37,7 +40,7 @@ std::size_t to_retain() {
 
 void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
-    constinit static std::atomic<std::uint32_t> never{0};
+    constinit static std::atomic<std::uint32_t> never{0}; // nobody writes it: a word to sleep on
     for (;;) {
         while (heap.levels().surplus_bytes() > to_retain()) {
             platform::futex_wait(never, 0, tick_ms());
@@ -45,6 +48,7 @@ void *run(void *) {
         }
         std::uint32_t expected = at_work;
         if (state.compare_exchange_strong(expected, asleep)) {
+            // acquire: pairs with the exchange in surplus(): the free memory it tells of is seen.
             while (state.load(std::memory_order_acquire) == asleep) {
                 platform::futex_wait(state, asleep);
             }
@@ -53,7 +57,7 @@ void *run(void *) {
 }
 
 void start() {
-    std::uint32_t expected = absent;
+    std::uint32_t expected = absent; // the exchange lets one thread make it
     if (!state.compare_exchange_strong(expected, starting)) {
         return;
     }
@@ -103,6 +107,7 @@ void configure(const Options &options) noexcept {
 }
 
 void grew() noexcept {
+    // relaxed: a hint, start() decides.
     if (state.load(std::memory_order_relaxed) == absent && background.load(std::memory_order_relaxed) &&
         delay_ms.load(std::memory_order_relaxed) > 0 && heap.levels().resident_bytes() >= start_at) {
         start();
@@ -118,11 +123,12 @@ void surplus() noexcept {
         tick_by_caller();
         return;
     }
-    std::uint32_t now = state.load(std::memory_order_relaxed);
+    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: a hint, the exchange decides
     if (now == at_work) {
         return;
     }
     if (now == asleep) {
+        // release: pairs with the load in run().
         if (state.compare_exchange_strong(now, at_work, std::memory_order_release)) {
             platform::futex_wake(state);
         }
@@ -131,6 +137,7 @@ void surplus() noexcept {
     }
 }
 
+// relaxed, here and in forget(): the child of a fork is alone.
 bool may_be_at_work() noexcept {
     const std::uint32_t now = state.load(std::memory_order_relaxed);
     return now == at_work || now == starting;
