@@ -53,10 +53,10 @@ static_assert(sizeof(OwnerLine) == platform::cache_line);
 /// Read by every free; `remote` is written by frees of other threads.
 struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
-    std::atomic<void *> owner;         ///< the ThreadHeap, only its own thread draws a conclusion from it, and all
-                                       ///< stores of that heap are ordered before what it does: always relaxed
-    std::uint64_t reciprocal;          ///< ceil(2^64 / block size)
-    std::uint64_t cookie;              ///< the same as the owner's
+    std::atomic<void *> owner; ///< the ThreadHeap, only its own thread draws a conclusion from it, and all
+                               ///< stores of that heap are ordered before what it does: always relaxed
+    std::uint64_t reciprocal;  ///< ceil(2^64 / block size)
+    std::uint64_t cookie;      ///< the same as the owner's
     std::atomic<OwnerLine *> pending_next;   ///< while queued at the owner
     std::atomic<std::uint32_t> carved_bytes; ///< offsets from here on were never handed out; relaxed: a block
                                              ///< was carved in its pointer's own history
