@@ -33,6 +33,7 @@ protected:
     static void set_live(OwnerLine *s, unsigned live) {
         s->border = 0;
         s->above = static_cast<std::int32_t>(live);
+        s->accounted = live;
     }
 
     test::Window window_;

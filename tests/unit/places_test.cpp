@@ -31,6 +31,7 @@ protected:
     static void set_live(OwnerLine *s, unsigned live) {
         s->border = 0;
         s->above = static_cast<std::int32_t>(live);
+        s->accounted = live;
         s->free = live == s->carved ? superblock::end_mark(memory_of(s)) : memory_of(s);
     }
 
