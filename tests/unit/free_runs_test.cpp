@@ -147,6 +147,7 @@ TEST(FreeRuns, NothingIsReadBehindTheLastSlot) {
     reinterpret_cast<OwnerLine *>(&segment.shared_lines[0])->slots = 7;
     FreeRuns runs;
     runs.put(window.run(slots_per_segment - 3, 3), false);
+    EXPECT_EQ(segment.owner_lines[slots_per_segment - 3].slots, 3u);
     EXPECT_EQ(runs.dirty_bytes(), 3 * slot_size);
     const cairn::Run run = runs.take(3, 1);
     ASSERT_EQ(run.first, &segment.owner_lines[slots_per_segment - 3]);
