@@ -19,14 +19,13 @@ namespace cairn {
 struct FlagshipParameters {
     /// 8 steps a doubling keep internal fragmentation at 1.125, below Hoard's b = 1.2.
     static constexpr std::size_t largest_small = 8_KiB;   // superblocks of one slot
-    static constexpr std::size_t largest_medium = 64_KiB; // superblocks of medium_slots slots
-    static constexpr unsigned medium_slots = 8;
-    static constexpr std::size_t slack = 128_KiB; // Hoard's K S
+    static constexpr std::size_t largest_medium = 64_KiB; // of 2, 4 or 8
+    static constexpr std::size_t slack = 128_KiB;         // Hoard's K S
 };
 
 template <class Life>
 using Flagship =
     OwnerRouted<GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>,
-                Emptiness<FlagshipParameters::slack, 1, 4>, FlagshipParameters::medium_slots, Life>;
+                Emptiness<FlagshipParameters::slack, 1, 4>, Life>;
 
 } // namespace cairn

@@ -28,15 +28,15 @@ using Allocator = Flagship<NoLife>;
 using Classes = Allocator::SizeClasses;
 using Discipline = Allocator::Emptiness;
 
-constexpr std::size_t superblock_bytes(std::size_t block_size) {
-    return block_size <= Classes::table_limit ? slot_size : slot_size * Allocator::medium_slots;
+constexpr std::size_t superblock_bytes(unsigned size_class) {
+    return slot_size * Allocator::Level::Global::Maker::slots_of_class(size_class);
 }
 
 /// What a heap may hold whatever is live: the superblock that each class allocates from, and itself.
 constexpr std::size_t heap_constant() {
     std::size_t bytes = sizeof(Allocator::Heap);
     for (unsigned c = 0; c < Classes::count; ++c) {
-        bytes += superblock_bytes(Classes::size_of(c));
+        bytes += superblock_bytes(c);
     }
     return bytes;
 }
@@ -62,7 +62,7 @@ Json gather() {
         {"f", static_cast<double>(Discipline::numerator) / static_cast<double>(Discipline::denominator)},
         {"ks", Discipline::slack},
         {"superblock_small", slot_size},
-        {"superblock_medium", slot_size * Allocator::medium_slots},
+        {"superblock_longest", superblock_bytes(Classes::count - 1)},
         {"heap_constant", heap_constant()},
     };
     for (const Option &option : option_table) {
@@ -74,7 +74,7 @@ Json gather() {
     }
     for (unsigned c = 0; c < Classes::count; ++c) {
         const std::size_t size = Classes::size_of(c);
-        const std::size_t superblock = superblock_bytes(size);
+        const std::size_t superblock = superblock_bytes(c);
         all["size_classes"].push_back(
             {{"block_size", size}, {"superblock", superblock}, {"blocks", superblock / size}});
     }
@@ -92,8 +92,8 @@ void print(const Json &all) {
            "P the heaps\n"
         << "  f              " << bound["f"] << "\n  K S            " << bound["ks"]
         << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
-        << bound["superblock_medium"] << " for blocks over " << Classes::table_limit << "\n  heap constant  "
-        << bound["heap_constant"]
+        << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
+        << "\n  heap constant  " << bound["heap_constant"]
         << " bytes at most: a superblock for each size class, and the heap itself\n\noptions in force\n";
     for (const Json &option : all["options"]) {
         std::cout << "  " << std::left << std::setw(14) << text(option["name"]) << ' ' << std::setw(8)

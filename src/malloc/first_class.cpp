@@ -91,7 +91,8 @@ OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
         return nullptr;
     }
     // The descriptor of a superblock of several slots is the first one's.
-    for (const unsigned first : {slot, static_cast<unsigned>(align_down(slot, Heap::medium_slots))}) {
+    const auto start = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
+    for (const unsigned first : {slot, start}) {
         OwnerLine *const s = &segment->owner_lines[first];
         if (shared_of(s)->owner.load(std::memory_order_relaxed) == &h && slot - first < s->slots) {
             return s;
@@ -163,8 +164,7 @@ void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) 
 }
 
 void free_memory_of(LongBlock *block) {
-    heap.levels().free_long(superblock::find(block->memory, Heap::medium_slots, "cairn_heap_free of"),
-                            block->memory);
+    heap.levels().free_long(superblock::find(block->memory, "cairn_heap_free of"), block->memory);
 }
 
 void free_long(FirstClassHeap &h, void *p) {

@@ -43,13 +43,12 @@ protected:
     void *pop_one(OwnerLine *s) { return pop(s, span_of(s)); }
 
     void expect_found(const void *p, Found::Kind kind, const OwnerLine *line) {
-        const Found found = find(p, medium_slots, "free of");
+        const Found found = find(p, "free of");
         EXPECT_EQ(found.kind, kind) << p;
         EXPECT_EQ(found.line, line) << p;
     }
     static void expect_death(const void *p, const char *why) {
-        EXPECT_DEATH(find(p, medium_slots, "free of"),
-                     std::string("^cairn: invalid pointer: free of ") + why);
+        EXPECT_DEATH(find(p, "free of"), std::string("^cairn: invalid pointer: free of ") + why);
     }
 
     test::Window window_;

@@ -20,7 +20,6 @@ using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, Flagshi
 using Discipline = Emptiness<FlagshipParameters::slack>;
 using Global = GlobalHeap<Classes, Discipline>;
 
-constexpr unsigned medium_slots = FlagshipParameters::medium_slots;
 constexpr unsigned heaps = 3;
 const unsigned class_of_48 = Classes::class_of(48);
 const unsigned class_of_64 = Classes::class_of(64);
@@ -99,7 +98,7 @@ protected:
     }
 
     RunHeap runs_{this};
-    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_, medium_slots);
+    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_);
     std::array<PendingSuperblocks, heaps + 1> trays_;
     std::map<OwnerLine *, std::vector<std::uintptr_t>> blocks_;
 };
@@ -107,7 +106,7 @@ protected:
 TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
     for (unsigned c = 0; c < Classes::count; ++c) {
         OwnerLine *const s = fresh(c, 2);
-        EXPECT_EQ(s->slots, Classes::size_of(c) <= Classes::table_limit ? 1 : medium_slots);
+        EXPECT_EQ(s->slots, Global::Maker::slots_of_class(c));
         EXPECT_TRUE(is_aligned(memory_of(s), span_of(s))) << "natural alignment falls out";
         EXPECT_EQ(kind(s), SlotKind::superblock);
         EXPECT_EQ(shared_of(s)->block_size, Classes::size_of(c));
@@ -191,7 +190,8 @@ TEST_F(GlobalHeapTest, OtherwiseOnlyWhenMoreLiesFreeThanTheSlackOfAllHeaps) {
 
 TEST_F(GlobalHeapTest, RemoteFreesEmptyASuperblockThatNobodyHolds) {
     for (const unsigned c : {0u, class_of_48, Classes::class_of(8_KiB), Classes::class_of(60_KiB)}) {
-        const unsigned capacity = static_cast<unsigned>(medium_slots * slot_size / Classes::size_of(c));
+        const unsigned capacity =
+            static_cast<unsigned>(Global::Maker::slots_of_class(c) * slot_size / Classes::size_of(c));
         for (const unsigned live : {1u, 2u, 5u, 8u, 200u}) {
             if (live > capacity || (live > 8 && Classes::size_of(c) > 300)) {
                 continue;
@@ -226,8 +226,9 @@ TEST_F(GlobalHeapTest, FreesBetweenTwoOwnersAreNotLost) {
     EXPECT_EQ(acquire(class_of_64, 2), s);
     EXPECT_EQ(s->live(), 47u);
     free_one(s);
-    EXPECT_TRUE(global_->release(s, 2)) << "takes in what came last";
-    EXPECT_EQ(s->live(), 46u);
+    EXPECT_TRUE(global_->release(s, 2));
+    EXPECT_EQ(acquire(class_of_64, 3), s);
+    EXPECT_EQ(s->live(), 46u) << "what came last is counted too";
 }
 
 TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
@@ -246,15 +247,30 @@ TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
     }
 }
 
+TEST_F(GlobalHeapTest, ATrayHoldsManyNotices) {
+    std::set<OwnerLine *> told;
+    for (int i = 0; i < 10; ++i) {
+        OwnerLine *const s = with_live(class_of_64, 2, 500);
+        while (free_one(s) == nullptr) {
+        }
+        told.insert(s);
+    }
+    for (OwnerLine *s = trays_[2].take(); s != nullptr; s = shared_of(s)->pending_next.load()) {
+        EXPECT_EQ(told.erase(s), 1u);
+    }
+    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(trays_[2].empty());
+}
+
 TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
-    OwnerLine *const s = with_live(class_of_64, 2, 500);
+    OwnerLine *const s = with_live(class_of_64, 2, Discipline::step_of(slot_size / 64) + 3);
     while (free_one(s) == nullptr) {
     }
     const std::uint16_t notify = shared_of(s)->notify.load();
     EXPECT_FALSE(global_->release(s, 2));
     expect_owner(s, 2);
     EXPECT_EQ(shared_of(s)->notify.load(), notify);
-    EXPECT_EQ(s->live(), blocks_[s].size());
+    EXPECT_EQ(s->live() - RemoteWord{shared_of(s)->remote.load()}.count(), blocks_[s].size());
     EXPECT_EQ(acquire(class_of_64, 2), nullptr);
     EXPECT_EQ(trays_[2].take(), s);
     shared_of(s)->remote.fetch_and(RemoteWord::owner_mask);

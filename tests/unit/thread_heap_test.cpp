@@ -40,7 +40,7 @@ protected:
         Segment *const segment = Segment::of(address_of(p));
         unsigned slot = Segment::slot_of(address_of(p));
         if (segment->kind(slot) == SlotKind::rest) {
-            slot = static_cast<unsigned>(align_down(slot, FlagshipParameters::medium_slots));
+            slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
         }
         EXPECT_EQ(segment->kind(slot), SlotKind::superblock);
         return &segment->owner_lines[slot];
@@ -78,6 +78,7 @@ protected:
         superblock::for_each(runs_, [&](const OwnerLine *s) {
             if (owns(heap, s)) {
                 held += s->extent;
+                EXPECT_EQ(s->slots, global_->maker().slots_of_class(s->size_class));
                 accounted += s->accounted * Classes::size_of(s->size_class);
                 const auto step = static_cast<std::int64_t>(Discipline::step_of(shared_of(s)->capacity));
                 EXPECT_GT(std::int64_t{s->live()} + step, std::int64_t{s->accounted}) << "a look was missed";
@@ -99,7 +100,7 @@ protected:
     }
 
     RunHeap runs_{this};
-    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_, FlagshipParameters::medium_slots);
+    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_);
     std::array<Heap, 3> heaps_;
     Heap &heap_ = heaps_[0];
 };
@@ -213,7 +214,7 @@ TEST_F(ThreadHeapTest, ABurstGoesBackAsItIsFreed) {
             blocks.pop_back();
         }
         EXPECT_LE(heap_.holdings().held(),
-                  Discipline::slack + 2 * FlagshipParameters::medium_slots * slot_size);
+                  Discipline::slack + 2 * Global::Maker::slots_of_class(c) * slot_size);
         expect_accounts(heap_);
     }
 }
@@ -333,20 +334,34 @@ TEST_F(ThreadHeapTest, EmptySuperblocksAreGivenUpWhenAsked) {
     expect_accounts(heap_);
 }
 
+TEST_F(ThreadHeapTest, WhatOthersFreedIsTakenBeforeMoreMemory) {
+    const unsigned c = Classes::class_of(48);
+    std::vector<void *> blocks;
+    for (std::size_t i = 0; i < slot_size / 48; ++i) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    const std::size_t fresh = global_->counters().fresh;
+    free(heaps_[1], blocks[7]); // one alone: nobody is told
+    EXPECT_EQ(heap_.malloc_class(c), blocks[7]);
+    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_NE(heap_.malloc_class(c), nullptr);
+    EXPECT_EQ(global_->counters().fresh, fresh + 1);
+}
+
 TEST_F(ThreadHeapTest, OutOfMemoryIsAnAnswer) {
     if (platform::sanitized) {
         GTEST_SKIP() << "a sanitizer needs address space without limit";
     }
     EXPECT_EXIT(
         {
-            const unsigned c = Classes::class_of(8_KiB);
+            const unsigned c = Classes::class_of(48);
             std::vector<void *> blocks;
-            blocks.reserve(10'000);
+            blocks.reserve(400'000);
             test::limit_address_space(16_MiB);
             for (void *p = heap_.malloc_class(c); p != nullptr; p = heap_.malloc_class(c)) {
                 blocks.push_back(p);
             }
-            EXPECT_GE(blocks.size() * 8_KiB, 10_MiB) << "most of it was to be had";
+            EXPECT_GE(blocks.size() * 48, 10_MiB) << "most of it was to be had";
             EXPECT_EQ(heap_.malloc_class(c), nullptr);
             EXPECT_EQ(heap_.malloc_class(Classes::class_of(60_KiB)), nullptr);
             // One block, of a superblock taken for full, freed by the owner or by another.

@@ -25,8 +25,8 @@ struct Found {
     platform::fatal({"invalid pointer: ", what, " ", p, ", ", why});
 }
 
-/// Superblocks of several slots have `medium_slots` of them, at a multiple of that.
-inline Found find(const void *p, unsigned medium_slots, const char *what) {
+/// A superblock of several slots lies at a multiple of their number.
+inline Found find(const void *p, const char *what) {
     const std::uintptr_t address = address_of(p);
     const WindowKind window = WindowMap::kind(address);
     if (window == WindowKind::huge) {
@@ -39,7 +39,7 @@ inline Found find(const void *p, unsigned medium_slots, const char *what) {
     unsigned slot = Segment::slot_of(address);
     switch (segment->kind(slot)) {
     case SlotKind::rest:
-        slot = static_cast<unsigned>(align_down(slot, medium_slots));
+        slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
         return {Found::block, &segment->owner_lines[slot]};
     case SlotKind::superblock:
         return {Found::block, &segment->owner_lines[slot]};
@@ -92,6 +92,22 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
         if (list_holds(s->free, block, shared->cookie, span, shared->capacity) ||
             list_holds(first, block, shared->cookie, span, shared->capacity)) {
             platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
+        }
+    }
+}
+
+/// All blocks of a superblock are said to be free: each one has to look it. In order of address, which cold
+/// memory likes better than the order of a list.
+inline void check_all_free(const OwnerLine *s) {
+    const std::uintptr_t memory = memory_of(s);
+    const std::size_t span = span_of(s);
+    const std::size_t size = shared_of(s)->block_size;
+    for (std::uintptr_t block = memory, end = memory + s->carved * size; block < end; block += size) {
+        if (CAIRN_UNLIKELY(!looks_free(block, s->cookie, span))) {
+            platform::fatal({"double free or heap corruption: as many blocks of the superblock at ",
+                             reinterpret_cast<const void *>(memory), " (size class ", std::uint64_t{size},
+                             ") were freed as it has, but ", reinterpret_cast<const void *>(block),
+                             " is not free"});
         }
     }
 }

@@ -28,6 +28,11 @@ struct Emptiness {
         return a > u + slack && u * denominator < a * (denominator - numerator);
     }
 
+    /// What the superblocks that a heap allocates from may have free in all, and by how much the account may
+    /// grow until that is looked at again.
+    static constexpr std::size_t bins_slack = 1_MiB;
+    static constexpr std::size_t bins_step = 128_KiB;
+
     /// How many blocks are freed between two looks at a superblock.
     static constexpr unsigned step_of(unsigned capacity) {
         return capacity / Steps > 0 ? capacity / Steps : 1;

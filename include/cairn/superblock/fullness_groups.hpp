@@ -54,7 +54,7 @@ public:
     }
 
     void insert(OwnerLine *s) {
-        s->group = static_cast<std::uint8_t>(group_of(s->live(), shared_of(s)->capacity));
+        s->group = static_cast<std::uint8_t>(group_of(s->accounted, shared_of(s)->capacity));
         s->place = Place::partial;
         lists_[s->size_class][s->group].push_front(s);
         occupied_[s->group][s->size_class / 64] |= bit(s);

@@ -13,6 +13,7 @@
 // Source:  Hoard, sections 3.1 and 3.2 (heap 0).
 #pragma once
 
+#include <cairn/superblock/block_check.hpp>
 #include <cairn/superblock/maker.hpp>
 #include <cairn/superblock/notices.hpp>
 #include <cairn/superblock/stock.hpp>
@@ -24,6 +25,7 @@ class GlobalHeap {
 public:
     using SizeClasses = Classes;
     using Emptiness = Discipline;
+    using Maker = SuperblockMaker<Classes>;
     using Notice = Notices<Discipline>;
 
     struct Counters {
@@ -32,7 +34,7 @@ public:
         std::size_t fresh = 0;
     };
 
-    constexpr GlobalHeap(RunHeap &runs, unsigned medium_slots) : maker_(runs, medium_slots) {}
+    explicit constexpr GlobalHeap(RunHeap &runs) : maker_(runs) {}
     GlobalHeap(const GlobalHeap &) = delete;
     GlobalHeap &operator=(const GlobalHeap &) = delete;
 
@@ -76,28 +78,26 @@ public:
         void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
-            for (;;) {
-                superblock::collect(s);
-                shared->notify.store(Notice::until_empty(s), std::memory_order_relaxed);
-                std::uint64_t expected = RemoteWord::owned_by(heap);
-                // release: pairs with the acquire of the next owner's fetch_or and of those who push.
-                if (shared->remote.compare_exchange_strong(expected, 0, std::memory_order_acq_rel,
-                                                           std::memory_order_relaxed)) {
-                    break;
-                }
-                if (RemoteWord{expected}.queued()) {
+            RemoteWord word{shared->remote.load(std::memory_order_relaxed)};
+            do {
+                if (word.queued()) {
                     shared->notify.store(Notice::step_of(s), std::memory_order_relaxed);
                     shared->owner.store(owner, std::memory_order_relaxed);
                     return false;
                 }
-            }
-            if (s->live() != 0) {
+                shared->notify.store(Notice::next(s, word), std::memory_order_relaxed);
+                // acq_rel: hands the OwnerLine to who takes the lock next, and takes the blocks freed so far;
+                // a later push sees the new threshold.
+            } while (!shared->remote.compare_exchange_weak(
+                word.bits, without_owner(s, word), std::memory_order_acq_rel, std::memory_order_relaxed));
+            s->accounted = s->live() - word.count();
+            if (s->accounted != 0) {
                 ++counters_.to_global;
                 stock_.put(s, heap);
                 return true;
             }
         }
-        maker_.unmake(s);
+        unmake(s);
         return true;
     }
 
@@ -114,7 +114,7 @@ public:
         return c;
     }
 
-    SuperblockMaker<Classes> &maker() { return maker_; }
+    Maker &maker() { return maker_; }
     Notice &notices() { return notices_; }
     Stock<Classes, Discipline> &stock() { return stock_; }
 
@@ -128,8 +128,9 @@ public:
     void adopt(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         shared->owner.store(nullptr, std::memory_order_relaxed);
-        shared->notify.store(Notice::until_empty(s), std::memory_order_relaxed);
-        if (s->live() != 0) {
+        shared->notify.store(Notice::next(s, {}), std::memory_order_relaxed);
+        s->accounted = s->live();
+        if (s->accounted != 0) {
             stock_.put(s, 0);
         } else {
             maker_.unmake(s);
@@ -137,7 +138,14 @@ public:
     }
 
 private:
-    /// Takes in the remote frees of a superblock that was ours when they were made.
+    /// The word of a superblock that nobody holds: no owner, no notice; nothing at all when all blocks are free,
+    /// so that a thread that was late to look at its threshold finds nothing to tell.
+    static std::uint64_t without_owner(const OwnerLine *s, RemoteWord word) {
+        return s->live() == word.count() ? 0 : word.bits & ~(RemoteWord::owner_mask | RemoteWord::queued_bit);
+    }
+
+    /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay
+    /// in the remote list: to follow a list through cold memory is for who wants them.
     PendingSuperblocks *look_at(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         {
@@ -147,30 +155,28 @@ private:
                 return notices_.deliver(s, word.owner());
             }
             stock_.take_out(s);
-            for (;;) {
-                superblock::take_in(
-                    s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
-                // seq_cst, both: a thread that pushes either sees the new threshold, or its push is seen
-                // below.
-                shared->notify.store(Notice::until_empty(s), std::memory_order_seq_cst);
-                std::uint64_t now = shared->remote.load(std::memory_order_seq_cst);
-                const RemoteWord seen{now};
-                if (s->live() == 0 || seen.count() < Notice::until_empty(s) || seen.queued() ||
-                    !shared->remote.compare_exchange_strong(now, now | RemoteWord::queued_bit,
-                                                            std::memory_order_relaxed)) {
-                    break;
-                }
-            }
-            if (s->live() != 0) {
+            do {
+                shared->notify.store(Notice::next(s, word), std::memory_order_relaxed);
+                // acq_rel: as in release().
+            } while (!shared->remote.compare_exchange_weak(
+                word.bits, without_owner(s, word), std::memory_order_acq_rel, std::memory_order_relaxed));
+            s->accounted = s->live() - word.count();
+            if (s->accounted != 0) {
                 stock_.put(s, s->last_heap);
                 return nullptr;
             }
         }
-        maker_.unmake(s);
+        unmake(s);
         return nullptr;
     }
 
-    SuperblockMaker<Classes> maker_;
+    /// Nobody's any more, and without live blocks: a free run.
+    void unmake(OwnerLine *s) {
+        superblock::check_all_free(s);
+        maker_.unmake(s);
+    }
+
+    Maker maker_;
     sync::Lock lock_{sync::Rank::global_heap};
     Stock<Classes, Discipline> stock_;
     Counters counters_;

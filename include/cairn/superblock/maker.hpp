@@ -4,8 +4,8 @@
 //
 // Adds:    make (from a free run) and format (of an empty superblock, for another class).
 // Needs:   RunHeap below.
-// Keeps:   classes up to Classes::table_limit live in superblocks of one slot, the others in larger ones that
-//          are aligned to their length.
+// Keeps:   classes up to Classes::table_limit live in superblocks of one slot, the others in longer ones, of a
+//          power of two of slots, that are aligned to their length.
 // Threads: any; formatting is for who holds the superblock.
 // Errors:  nullptr when out of memory.
 // Cost:    the run heap's lock.
@@ -20,12 +20,15 @@ namespace cairn {
 template <class Classes>
 class SuperblockMaker {
 public:
-    constexpr SuperblockMaker(RunHeap &runs, unsigned medium_slots)
-        : runs_(runs), medium_slots_(medium_slots) {}
+    explicit constexpr SuperblockMaker(RunHeap &runs) : runs_(runs) {}
 
-    unsigned slots_of_class(unsigned c) const {
-        return Classes::size_of(c) <= Classes::table_limit ? 1 : medium_slots_;
+    /// Room for that many blocks at least, so that a superblock that is nearly empty is worth little.
+    static constexpr unsigned least_blocks = 8;
+
+    static constexpr unsigned slots_of_class(unsigned c) {
+        return static_cast<unsigned>(std::bit_ceil(ceil_div(Classes::size_of(c) * least_blocks, slot_size)));
     }
+    static_assert(Classes::table_limit * least_blocks <= slot_size);
 
     /// A superblock without any carved block, for `heap`; nullptr when out of memory.
     OwnerLine *make(unsigned size_class, unsigned heap) {
@@ -59,7 +62,6 @@ public:
 
 private:
     RunHeap &runs_;
-    const unsigned medium_slots_;
     std::atomic<std::size_t> made_{0};
     std::atomic<std::uint64_t> secret_{0};
     std::atomic<std::uint64_t> draws_{0};

@@ -40,10 +40,10 @@ public:
         return static_cast<std::uint16_t>(Discipline::step_of(shared_of(s)->capacity));
     }
 
-    /// For one of the global heap: a step, or when it is empty.
-    static std::uint16_t until_empty(const OwnerLine *s) {
-        const std::uint16_t step = step_of(s);
-        return s->live() < step ? static_cast<std::uint16_t>(s->live()) : step;
+    /// For one of the global heap, where the list is not taken in: a step more, or when all blocks are in it.
+    static std::uint16_t next(const OwnerLine *s, RemoteWord word) {
+        const std::uint32_t step = word.count() + step_of(s);
+        return static_cast<std::uint16_t>(s->live() < step ? s->live() : step);
     }
 
     /// What SharedLine::owner holds: the heap; for a superblock of several slots an odd address, so that the

@@ -23,10 +23,10 @@ public:
     constexpr Places() = default;
 
     void put(OwnerLine *s) {
-        if (s->live() == 0) {
+        if (s->accounted == 0) {
             s->place = Place::empty;
             empty_.push_front(s);
-        } else if (superblock::is_end(s->free) && s->carved == shared_of(s)->capacity) {
+        } else if (s->accounted == shared_of(s)->capacity) {
             s->place = Place::full;
             full_.push_front(s);
         } else {

@@ -44,6 +44,7 @@ inline void recount(OwnerLine *s) {
         take_in(s, remote);
     }
     shared->remote.store(0, std::memory_order_relaxed);
+    s->accounted = s->live();
 }
 
 } // namespace cairn::superblock

@@ -56,15 +56,15 @@ public:
     }
 
 private:
+    static std::size_t free_bytes_of(const OwnerLine *s) {
+        return s->extent - std::size_t{s->accounted} * Classes::size_of(s->size_class);
+    }
+
     static bool blocks_fill_lines(unsigned size_class) {
         return Classes::size_of(size_class) % platform::cache_line == 0;
     }
 
     std::size_t slack() const { return Discipline::slack * heaps_.load(std::memory_order_relaxed); }
-
-    static std::size_t free_bytes_of(const OwnerLine *s) {
-        return s->extent - std::size_t{s->live()} * Classes::size_of(s->size_class);
-    }
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;

@@ -99,6 +99,9 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     s->size_class = static_cast<std::uint8_t>(size_class);
     s->clean_start = clean;
     s->place = Place::nowhere;
+    for (unsigned i = 1; i < s->slots; ++i) {
+        s[i].slots = s->slots; // so that the superblock is found from any of its slots
+    }
     shared->cookie = s->cookie;
     shared->reciprocal = ~std::uint64_t{0} / block_size + 1;
     shared->block_size = static_cast<std::uint32_t>(block_size);

@@ -78,6 +78,9 @@ public:
         }
     }
 
+    /// Free bytes, where settle() could not keep the invariant with what is in no bin; else 0.
+    std::size_t overdraft() const { return Discipline::too_empty(used_, held_) ? held_ - used_ : 0; }
+
     /// Everything to the global heap. A superblock about which a notice is still on its way stays; who
     /// delivers the notice sees to it.
     void give_all() {

@@ -22,7 +22,7 @@
 
 namespace cairn {
 
-template <class Classes, class Discipline, unsigned MediumSlots>
+template <class Classes, class Discipline>
 class Levels {
 public:
     using Global = GlobalHeap<Classes, Discipline>;
@@ -140,7 +140,7 @@ private:
     static constexpr std::size_t growth_step_ = 1_MiB;
 
     RunHeap runs_;
-    Global global_{runs_, MediumSlots};
+    Global global_{runs_};
     LargeHeap large_{runs_};
     HugeHeap huge_{runs_};
     HeapRegistry<Global> registry_;

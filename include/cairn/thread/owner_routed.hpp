@@ -19,9 +19,9 @@
 
 namespace cairn {
 
-template <class Classes, class Discipline, unsigned MediumSlots, class Life>
-class OwnerRouted : public Routes<Classes, Discipline, MediumSlots, Life> {
-    using Base = Routes<Classes, Discipline, MediumSlots, Life>;
+template <class Classes, class Discipline, class Life>
+class OwnerRouted : public Routes<Classes, Discipline, Life> {
+    using Base = Routes<Classes, Discipline, Life>;
     using Base::threads_;
     using typename Base::Found;
 

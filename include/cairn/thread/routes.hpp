@@ -21,15 +21,13 @@ namespace cairn {
 /// `Life::attached()` is called when a thread got its heap and returns whether its end will be known;
 /// `Life::grew()` when memory was taken from the operating system, `Life::surplus()` when free memory lies
 /// about in quantity.
-template <class Classes, class Discipline, unsigned MediumSlots, class Life>
+template <class Classes, class Discipline, class Life>
 class Routes {
 public:
     using SizeClasses = Classes;
     using Emptiness = Discipline;
-    using Level = Levels<Classes, Discipline, MediumSlots>;
+    using Level = Levels<Classes, Discipline>;
     using Heap = typename Level::Heap;
-    static constexpr unsigned medium_slots = MediumSlots;
-    static_assert(Classes::largest * 8 <= MediumSlots * slot_size && is_power_of_two(MediumSlots));
 
     constexpr Routes() = default;
 
@@ -89,7 +87,7 @@ public:
 protected:
     using Found = superblock::Found;
 
-    static Found find(const void *p, const char *what) { return superblock::find(p, MediumSlots, what); }
+    static Found find(const void *p, const char *what) { return superblock::find(p, what); }
 
     std::size_t size_of(const Found &found, const void *p, const char *what) {
         if (found.kind != Found::block) {

@@ -23,6 +23,7 @@ template <class Global>
 class alignas(platform::cache_line) ThreadHeap {
 public:
     using Classes = typename Global::SizeClasses;
+    using Discipline = typename Global::Emptiness;
 
     /// A heap that has nothing and gets nothing: what a thread has before its first slow path.
     constexpr ThreadHeap() = default;
@@ -54,7 +55,7 @@ public:
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
     CAIRN_COLD void look_at(OwnerLine *s) {
         holdings_.place_anew(s);
-        holdings_.settle();
+        settle();
     }
 
     /// Hands every superblock to the global heap.
@@ -73,7 +74,7 @@ public:
 
     /// Out of memory: gives up what may serve another class. False if there was nothing.
     bool give_empty() {
-        holdings_.settle();
+        settle();
         return holdings_.give_empty();
     }
 
@@ -84,6 +85,7 @@ public:
     /// In the child of a fork: this heap's thread is not there, what it held was adopted by the global heap.
     void reset_after_fork() {
         bins_.forget();
+        bins_seen_at_ = 0;
         holdings_.reset_after_fork();
         guard_.reset_after_fork();
     }
@@ -92,6 +94,29 @@ public:
     ThreadHeap *next_idle = nullptr; ///< and those that no thread has
 
 private:
+    void settle() {
+        holdings_.settle();
+        const std::size_t overdraft = holdings_.overdraft();
+        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
+        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
+            thin_bins();
+        }
+    }
+
+    /// The invariant can not be kept by what is in no bin: what is free in the bins counts as well, beyond a
+    /// constant. Looked at again when the heap has grown emptier by a step.
+    CAIRN_COLD void thin_bins() {
+        for (;;) {
+            const auto slack = bins_.slack();
+            if (slack.free_bytes <= Discipline::bins_slack) {
+                break;
+            }
+            holdings_.place_anew(bins_.take(slack.widest));
+        }
+        holdings_.settle();
+        bins_seen_at_ = holdings_.overdraft();
+    }
+
     void empty_bins() {
         for (unsigned c = 0; c < Classes::count; ++c) {
             if (!bins_.is_empty(c)) {
@@ -105,7 +130,7 @@ private:
 
     /// Makes the bin of class c able to pop. nullptr when out of memory.
     CAIRN_COLD OwnerLine *refill(unsigned c) {
-        holdings_.settle();
+        settle();
         while (bins_.is_empty(c) || !replenish(bins_.at(c))) {
             if (!bins_.is_empty(c)) {
                 holdings_.places().put(bins_.take(c));
@@ -161,7 +186,7 @@ private:
     OwnerLine *recycled(unsigned c) {
         OwnerLine *const s = holdings_.places().empty();
         Global &global = holdings_.global();
-        if (s == nullptr || s->slots != global.maker().slots_of_class(c) ||
+        if (s == nullptr || s->slots != Global::Maker::slots_of_class(c) ||
             RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
             return nullptr;
         }
@@ -173,6 +198,7 @@ private:
     }
 
     Bins<Classes::count> bins_;
+    std::size_t bins_seen_at_ = 0;
     Holdings<Global> holdings_;
     sync::Lock guard_{sync::Rank::thread_heap};
 };
