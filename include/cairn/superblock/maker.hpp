@@ -38,7 +38,7 @@ public:
             return nullptr;
         }
         format(run.first, size_class, heap, run.clean);
-        made_.fetch_add(1, std::memory_order_relaxed);
+        made_.fetch_add(1, std::memory_order_relaxed); // relaxed: a counter
         return run.first;
     }
 
@@ -46,9 +46,11 @@ public:
     void format(OwnerLine *s, unsigned size_class, unsigned heap, bool clean) {
         Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
+        // relaxed, both: the secret is one number for ever, and each draw only has to be another one.
         const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^
                                                    draws_.fetch_add(1, std::memory_order_relaxed));
         superblock::format(s, size_class, Classes::size_of(size_class), random, clean);
+        // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
         shared_of(s)->remote.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
         segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
         segment->set_kinds(slot, 1, SlotKind::superblock);
