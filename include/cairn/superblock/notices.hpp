@@ -24,6 +24,7 @@ public:
     constexpr Notices() = default;
 
     void enroll(unsigned heap, PendingSuperblocks *tray) {
+        // release: pairs with the acquire of deliver().
         trays_[heap].store(tray, std::memory_order_release);
     }
 
@@ -55,7 +56,9 @@ public:
     /// The superblock is `heap`'s from now on.
     static void own(OwnerLine *s, void *heap) {
         SharedLine *const shared = shared_of(s);
+        // relaxed: a hint; the caller collects what was freed before.
         shared->notify.store(step_of(s), std::memory_order_relaxed);
+        // relaxed: for the owner's own loads, see SharedLine::owner.
         shared->owner.store(mark_owner(s, heap), std::memory_order_relaxed);
     }
 
