@@ -29,7 +29,7 @@ inline bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count)
 }
 
 inline void recount(OwnerLine *s) {
-    SharedLine *const shared = shared_of(s);
+    SharedLine *const shared = shared_of(s); // relaxed below: the child is alone
     unsigned free_blocks = 0;
     if (!count_list(s, s->free, free_blocks)) {
         s->free = end_mark(memory_of(s));
