@@ -68,7 +68,7 @@ private:
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
-    std::atomic<std::size_t> heaps_{0};
+    std::atomic<std::size_t> heaps_{0}; ///< relaxed: a counter that scales a threshold
 };
 
 } // namespace cairn
