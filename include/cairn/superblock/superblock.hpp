@@ -164,13 +164,13 @@ inline void take_in(OwnerLine *s, RemoteWord list) {
 }
 
 /// The words that take a list leave behind: the owner, and `queued` where it stays in its queue.
-/// acquire: pairs with the release of `push_remote`, so the links and the blocks' last use are visible.
+/// acquire: pairs with the release of free_remote, so the links and the blocks' last use are visible.
 inline void collect(OwnerLine *s) {
     constexpr std::uint64_t keep = RemoteWord::owner_mask | RemoteWord::queued_bit;
     take_in(s, {shared_of(s)->remote.fetch_and(keep, std::memory_order_acquire)});
 }
 
-inline bool has_remote_frees(const OwnerLine *s) {
+inline bool has_remote_frees(const OwnerLine *s) { // relaxed: a hint, collect() decides
     return !RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.empty();
 }
 
