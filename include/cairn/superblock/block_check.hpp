@@ -87,6 +87,7 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
     }
     if (CAIRN_UNLIKELY(looks_free(block, shared->cookie, span))) {
         // One chance in 2^47 that it is the program's data; the lists know.
+        // relaxed: the program is about to end, or the block is not in the list.
         const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
         const std::uintptr_t first = remote.empty() ? end_mark(memory) : memory + remote.head_offset();
         if (list_holds(s->free, block, shared->cookie, span, shared->capacity) ||
