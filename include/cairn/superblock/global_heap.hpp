@@ -75,6 +75,7 @@ public:
     /// way to that heap.
     bool release(OwnerLine *s, unsigned heap) {
         SharedLine *const shared = shared_of(s);
+        // relaxed, here and where it is put back: for the owner's own loads, see SharedLine::owner.
         void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
