@@ -112,6 +112,7 @@ public:
         empty_tray();
         while (OwnerLine *s = places_.any()) {
             places_.take_out(s);
+            // relaxed, both: nobody else uses these blocks.
             shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
             shared_of(s)->remote.store(0, std::memory_order_relaxed);
             global_->maker().unmake(s);
@@ -144,8 +145,9 @@ private:
     CAIRN_NOINLINE void take_notices() {
         for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
             SharedLine *const shared = shared_of(s);
-            behind = shared->pending_next.load(std::memory_order_relaxed);
-            // Clears `queued`: the next step of remote frees sends a new notice.
+            behind = shared->pending_next.load(std::memory_order_relaxed); // relaxed: take() acquired it
+            // Clears `queued`: the next step of remote frees sends a new notice. acquire: pairs with the
+            // release of free_remote.
             superblock::take_in(
                 s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
             place_anew(s);
