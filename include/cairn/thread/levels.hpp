@@ -128,7 +128,7 @@ public:
         registry_.repair_after_fork(survivor);
         runs_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
-            const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed);
+            const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
             if (survivor == nullptr || owner != Global::Notice::mark_owner(s, survivor)) {
                 superblock::recount(s);
                 global_.adopt(s);
@@ -144,7 +144,7 @@ private:
     LargeHeap large_{runs_};
     HugeHeap huge_{runs_};
     HeapRegistry<Global> registry_;
-    std::atomic<std::size_t> noted_growth_{0};
+    std::atomic<std::size_t> noted_growth_{0}; ///< relaxed: a hint, one step more or less does no harm
 };
 
 } // namespace cairn
