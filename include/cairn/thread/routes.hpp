@@ -142,6 +142,7 @@ protected:
         }
         OwnerLine *const s = found.line;
         superblock::check_live(s, p, "free of");
+        // relaxed: "mine" was stored by this heap's own threads, in an order that the registry's lock gives.
         if (shared_of(s)->owner.load(std::memory_order_relaxed) ==
             Level::Global::Notice::mark_owner(s, heap)) {
             if (heap->free_local(s, address_of(p))) {
@@ -168,7 +169,7 @@ protected:
 
     Level levels_{this};
     PerThread<Level, Life> threads_{levels_};
-    std::atomic<std::size_t> surplus_limit_{SIZE_MAX};
+    std::atomic<std::size_t> surplus_limit_{SIZE_MAX}; ///< relaxed: a hint, a number by itself
 };
 
 } // namespace cairn
