@@ -50,6 +50,7 @@ public:
         if (CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)) {
             SharedLine *const shared = shared_line_at(block);
             Heap *const heap = threads_.mine();
+            // relaxed: "mine" was stored by this heap's own threads, in an order that the registry's lock gives.
             if (CAIRN_LIKELY(shared->owner.load(std::memory_order_relaxed) == heap &&
                              superblock::is_block_start(shared, block % slot_size) &&
                              !superblock::looks_free(block, shared->cookie, slot_size))) {
