@@ -183,6 +183,7 @@ private:
     }
 
     /// An empty superblock of ours, formatted for another class. Not while a notice about it is on its way.
+    /// (Any order would do: an empty superblock's `queued` is older than our own last look at its word.)
     OwnerLine *recycled(unsigned c) {
         OwnerLine *const s = holdings_.places().empty();
         Global &global = holdings_.global();
