@@ -34,7 +34,6 @@ void statistics(const RunHeap &runs, Statistics &out) {
     runs.for_each_segment([&](const Segment &) { out.metadata += sizeof(Segment); });
     for_each(runs, [&](const OwnerLine *s) {
         // relaxed: a counter.
-        // relaxed: a counter.
         const RemoteWord remote{shared_of(s)->remote.load(std::memory_order_relaxed)};
         const std::uint64_t live = s->live() - remote.count();
         SizeClassStatistics &c = out.by_class[s->size_class % Classes::count];

@@ -34,7 +34,6 @@ inline RemoteWord free_remote(OwnerLine *s, std::uintptr_t block) {
     while (!now.empty() && !now.queued() && now.count() >= shared->notify.load(std::memory_order_seq_cst)) {
         const RemoteWord queued{now.bits | RemoteWord::queued_bit};
         // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now.
-        // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now.
         if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acq_rel,
                                                    std::memory_order_relaxed)) {
             return queued;
