@@ -79,16 +79,16 @@ public:
         void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
-            RemoteWord word{shared->remote.load(std::memory_order_relaxed)};
+            RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
             do {
                 if (word.queued()) {
-                    shared->notify.store(Notice::step_of(s), std::memory_order_relaxed);
+                    shared->notify.store(Notice::step_of(s), std::memory_order_relaxed); // relaxed: a hint
                     shared->owner.store(owner, std::memory_order_relaxed);
                     return false;
                 }
                 shared->notify.store(Notice::next(s, word), std::memory_order_relaxed);
-                // acq_rel: hands the OwnerLine to who takes the lock next, and takes the blocks freed so far;
-                // a later push sees the new threshold.
+                // release: pairs with the acquire of free_remote: a later push sees the new threshold. acquire:
+                // pairs with its release: the blocks freed so far are seen to be free.
             } while (!shared->remote.compare_exchange_weak(
                 word.bits, without_owner(s, word), std::memory_order_acq_rel, std::memory_order_relaxed));
             s->accounted = s->live() - word.count();
@@ -128,7 +128,7 @@ public:
     /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
     void adopt(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
-        shared->owner.store(nullptr, std::memory_order_relaxed);
+        shared->owner.store(nullptr, std::memory_order_relaxed); // relaxed, both: the child is alone
         shared->notify.store(Notice::next(s, {}), std::memory_order_relaxed);
         s->accounted = s->live();
         if (s->accounted != 0) {
@@ -151,7 +151,7 @@ private:
         SharedLine *const shared = shared_of(s);
         {
             sync::Guard hold(lock_);
-            RemoteWord word{shared->remote.load(std::memory_order_relaxed)};
+            RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: under the lock
             if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
                 return notices_.deliver(s, word.owner());
             }
