@@ -78,7 +78,7 @@ CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     return --s->above == 0;
 }
 
-/// Whether `offset` is the start of a block that was handed out at some time.
+/// Whether `offset` is the start of a block that was handed out at some time. relaxed: see carved_bytes.
 CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset) {
     return offset * shared->reciprocal < shared->reciprocal &&
            offset < shared->carved_bytes.load(std::memory_order_relaxed);
