@@ -79,7 +79,7 @@ public:
         void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
-            RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
+            RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint
             do {
                 if (word.queued()) {
                     shared->notify.store(Notice::step_of(s), std::memory_order_relaxed); // relaxed: a hint
