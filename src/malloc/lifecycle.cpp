@@ -25,7 +25,6 @@ static_assert(equal(CAIRN_VERSION_STRING,
 
 [[gnu::constructor(101)]] void at_load() {
     cairn::process_heap::started();
-    cairn::process_heap::keep_heaps_across_fork();
     cairn::read_options();
     cairn::process_heap::apply(cairn::options_in_force());
     cairn::report::read_request();

@@ -5,6 +5,8 @@
 // Errors:  nullptr and errno = ENOMEM when out of memory, EINVAL for a bad alignment; free keeps errno.
 #include "process_heap.hpp"
 
+#include <cairn/cairn.h>
+
 #include <cerrno>
 
 using cairn::process_heap::heap;
@@ -30,6 +32,9 @@ void *aligned(std::size_t alignment, std::size_t size) {
 }
 
 } // namespace
+
+/// Whoever takes malloc out of the archive takes what runs at start and exit as well.
+[[gnu::used]] const char *(*const with_lifecycle)() = cairn_version;
 
 extern "C" {
 

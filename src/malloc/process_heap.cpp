@@ -2,10 +2,14 @@
 //
 // The process heap, and what ties it to the life of the process: threads that end, fork, and options.
 #include "process_heap.hpp"
+#include "first_class.hpp"
 #include "purger.hpp"
 
 #include <cerrno>
 #include <pthread.h>
+
+/// glibc's word for it; other C libraries have none.
+extern "C" [[gnu::weak]] char __libc_single_threaded;
 
 namespace cairn::process_heap {
 
@@ -35,19 +39,31 @@ bool make_key() {
     return key_state.load() == have_key;
 }
 
-/// Nothing is locked across fork. Where the parent had other threads in the heap, the child makes the lists
-/// anew from the descriptors.
+/// Nothing is locked across fork. Where the parent had other threads, which may have been anywhere in the heap,
+/// the child makes the lists anew from the descriptors.
 void in_child() {
-    const bool alone = heap.levels().registry().at_most_one() && !purger::may_be_at_work();
+    int expected = making_key; // by a thread that is not here
+    key_state.compare_exchange_strong(expected, no_key);
     purger::forget();
-    if (!alone) {
+    if (&__libc_single_threaded == nullptr || __libc_single_threaded == 0) {
         heap.repair_after_fork();
+    }
+}
+
+/// Early, since the handlers of the child run in the order of their registration: those of a library that is
+/// loaded after us may need the heap.
+void watch_forks() {
+    constinit static std::atomic<bool> watching{false};
+    if (!watching.exchange(true)) {
+        pthread_atfork(nullptr, nullptr, in_child);
+        keep_heaps_across_fork();
     }
 }
 
 } // namespace
 
 bool Life::attached() noexcept {
+    watch_forks();
     // acquire: pairs with the store in make_key().
     return (key_state.load(std::memory_order_acquire) == have_key || make_key()) &&
            pthread_setspecific(key, &heap) == 0;
@@ -82,7 +98,7 @@ void apply(const Options &options) noexcept {
 
 /// Called once by the library's constructor, when libc is ready.
 void started() noexcept {
-    pthread_atfork(nullptr, nullptr, in_child);
+    watch_forks();
 }
 
 } // namespace cairn::process_heap

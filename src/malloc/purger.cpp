@@ -48,6 +48,14 @@ void *run(void *) {
         }
         std::uint32_t expected = at_work;
         if (state.compare_exchange_strong(expected, asleep)) {
+            // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
+            // in surplus(): either we see that memory, or it sees us asleep.
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            expected = asleep;
+            if (heap.levels().surplus_bytes() > to_retain() &&
+                state.compare_exchange_strong(expected, at_work)) {
+                continue;
+            }
             // acquire: pairs with the exchange in surplus(): the free memory it tells of is seen.
             while (state.load(std::memory_order_acquire) == asleep) {
                 platform::futex_wait(state, asleep);
@@ -123,7 +131,8 @@ void surplus() noexcept {
         tick_by_caller();
         return;
     }
-    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: a hint, the exchange decides
+    std::atomic_thread_fence(std::memory_order_seq_cst);       // pairs with the one in run()
+    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
     if (now == at_work) {
         return;
     }
@@ -137,12 +146,7 @@ void surplus() noexcept {
     }
 }
 
-// relaxed, here and in forget(): the child of a fork is alone.
-bool may_be_at_work() noexcept {
-    const std::uint32_t now = state.load(std::memory_order_relaxed);
-    return now == at_work || now == starting;
-}
-
+/// relaxed: the child of a fork is alone.
 void forget() noexcept {
     if (state.load(std::memory_order_relaxed) != refused) {
         state.store(absent, std::memory_order_relaxed);

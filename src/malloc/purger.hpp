@@ -25,7 +25,6 @@ inline constexpr std::size_t wake_at = 16_MiB;
 void configure(const Options &options) noexcept;
 void grew() noexcept;
 void surplus() noexcept;
-bool may_be_at_work() noexcept;
 void forget() noexcept;
 
 } // namespace cairn::process_heap::purger

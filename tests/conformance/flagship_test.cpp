@@ -215,4 +215,25 @@ TEST_F(ShortOfSpace, AfterARefusalTheHeapGoesOn) {
 using Rows = testing::Types<FlagshipRow>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Flagship, Conformance, Rows);
 
+/// A thread's first small block, when large ones have used up the address space and are free again.
+TEST_F(ShortOfSpace, AThreadGetsItsHeapOutOfWhatIsFree) {
+    where_space_is_short(32_MiB, [](auto &heap) {
+        void **last = nullptr;
+        while (auto **const p = static_cast<void **>(heap.malloc(100_KiB))) {
+            *p = last;
+            last = p;
+        }
+        while (platform::vm::map(platform::vm::page_size()) != nullptr) { // what is left of the space
+        }
+        while (last != nullptr) {
+            void **const next = static_cast<void **>(*last);
+            heap.free(last);
+            last = next;
+        }
+        void *const p = heap.malloc(16);
+        EXPECT_NE(p, nullptr);
+        heap.free(p);
+    });
+}
+
 } // namespace cairn::conformance

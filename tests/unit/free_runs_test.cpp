@@ -151,7 +151,7 @@ TEST(FreeRuns, NothingIsReadBehindTheLastSlot) {
     EXPECT_EQ(runs.dirty_bytes(), 3 * slot_size);
     const cairn::Run run = runs.take(3, 1);
     ASSERT_EQ(run.first, &segment.owner_lines[slots_per_segment - 3]);
-    EXPECT_FALSE(runs.extend(run.first, 4, SlotKind::taken));
+    EXPECT_EQ(runs.extend(run.first, 4, SlotKind::taken), SlotKind::unmapped);
     EXPECT_EQ(run.first->slots, 3u);
 }
 
@@ -174,22 +174,23 @@ TEST_F(FreeRunsTest, ARunGrowsOnlyIntoFreeSlotsBehindIt) {
     put(20, 5, true);
     put(25, 5, false);
     OwnerLine *const run = window_.run(18, 2);
-    EXPECT_FALSE(runs_.extend(run, 8, SlotKind::large_rest)) << "only five of a kind";
+    EXPECT_EQ(runs_.extend(run, 8, SlotKind::large_rest), SlotKind::unmapped) << "only five of a kind";
     expect_sound();
-    EXPECT_TRUE(runs_.extend(run, 5, SlotKind::large_rest));
+    EXPECT_NE(runs_.extend(run, 5, SlotKind::large_rest), SlotKind::unmapped);
     EXPECT_EQ(run->slots, 5u);
     EXPECT_EQ(segment_.kind(20), SlotKind::large_rest);
     EXPECT_EQ(segment_.kind(22), SlotKind::large_rest);
     segment_.set_kinds(20, 3, SlotKind::taken);
     mark(20, 3, SlotKind::taken);
     expect_sound();
-    EXPECT_TRUE(runs_.extend(run, 7, SlotKind::taken));
+    EXPECT_EQ(runs_.extend(run, 7, SlotKind::taken), SlotKind::free_clean);
     mark(23, 2, SlotKind::taken);
-    EXPECT_TRUE(runs_.extend(run, 12, SlotKind::taken));
+    EXPECT_EQ(runs_.extend(run, 12, SlotKind::taken), SlotKind::free_dirty);
     mark(25, 5, SlotKind::taken);
     expect_sound();
-    EXPECT_FALSE(runs_.extend(run, 13, SlotKind::taken)) << "slot 30 is in use";
-    EXPECT_FALSE(runs_.extend(window_.run(mapped - 1, 1), 2, SlotKind::taken)) << "not mapped";
+    EXPECT_EQ(runs_.extend(run, 13, SlotKind::taken), SlotKind::unmapped) << "slot 30 is in use";
+    EXPECT_EQ(runs_.extend(window_.run(mapped - 1, 1), 2, SlotKind::taken), SlotKind::unmapped)
+        << "not mapped";
     expect_sound();
 }
 
@@ -289,7 +290,8 @@ TEST_F(FreeRunsTest, RandomSequencesAgreeWithTheModel) {
             for (unsigned i = end; possible && i < end + more; ++i) {
                 possible = expected_[i] == expected_[end];
             }
-            ASSERT_EQ(runs_.extend(&segment_.owner_lines[slot], taken[slot] + more, SlotKind::taken),
+            ASSERT_EQ(runs_.extend(&segment_.owner_lines[slot], taken[slot] + more, SlotKind::taken) !=
+                          SlotKind::unmapped,
                       possible);
             if (possible) {
                 mark(end, more, SlotKind::taken);

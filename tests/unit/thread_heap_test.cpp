@@ -295,29 +295,6 @@ TEST_F(ThreadHeapTest, AnEmptyHeapHandsOverNothing) {
     EXPECT_FALSE(heap_.give_empty());
 }
 
-TEST_F(ThreadHeapTest, FreeAllFreesTheLiveOnesToo) {
-    void *const others = heaps_[1].malloc_class(3);
-    for (unsigned c = 0; c < Classes::count; ++c) {
-        for (int i = 0; i < 30; ++i) {
-            heap_.malloc_class(c);
-        }
-    }
-    for (int i = 0; i < 5000; ++i) { // full ones as well, some of them told of
-        void *const p = heap_.malloc_class(3);
-        if (i % 3 == 0) {
-            free(heaps_[1], p);
-        }
-    }
-    heap_.free_all();
-    EXPECT_EQ(owned(heap_), 0u);
-    EXPECT_EQ(superblocks(), 1u) << "that of the other heap";
-    EXPECT_EQ(heap_.holdings().used(), 0u);
-    EXPECT_EQ(heap_.holdings().held(), 0u);
-    free(heaps_[1], others);
-    EXPECT_NE(heap_.malloc_class(3), nullptr) << "it is as new";
-    expect_accounts(heap_);
-}
-
 TEST_F(ThreadHeapTest, EmptySuperblocksAreGivenUpWhenAsked) {
     std::vector<void *> blocks;
     for (int i = 0; i < 5000; ++i) {

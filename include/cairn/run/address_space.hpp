@@ -44,7 +44,8 @@ public:
         if (p == nullptr || !WindowMap::covers(p, bytes)) {
             return nullptr;
         }
-        if (huge_pages_ == HugePageUse::everywhere || (dense && huge_pages_ == HugePageUse::dense)) {
+        const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
+        if (use == HugePageUse::everywhere || (dense && use == HugePageUse::dense)) {
             platform::vm::huge_pages(p, bytes, true);
         }
         grew(bytes);
@@ -89,7 +90,8 @@ public:
     }
     void shrank(std::size_t bytes) { mapped_ -= bytes; }
 
-    void use_huge_pages(HugePageUse which) { huge_pages_ = which; }
+    /// Any thread. relaxed: a number by itself.
+    void use_huge_pages(HugePageUse which) { huge_pages_.store(which, std::memory_order_relaxed); }
 
     std::size_t mapped() const { return mapped_; }
     std::size_t mapped_peak() const { return peak_; }
@@ -156,7 +158,7 @@ private:
     std::uintptr_t next_ = 0; ///< the lowest window taken last
     std::size_t mapped_ = 0;
     std::size_t peak_ = 0;
-    HugePageUse huge_pages_ = HugePageUse::none;
+    std::atomic<HugePageUse> huge_pages_{HugePageUse::none};
 };
 
 } // namespace cairn

@@ -61,24 +61,24 @@ public:
         publish();
     }
 
-    /// Lengthens a run to `slots` with the free run behind it. False, and nothing has changed, where there is
-    /// none.
-    bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
+    /// Lengthens a run to `slots` with the free run behind it. What kind that was; `unmapped`, and nothing has
+    /// changed, where there is none.
+    SlotKind extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         Segment *const segment = Segment::of(first);
         const unsigned end = segment->slot_of(first) + first->slots;
         const unsigned more = slots - first->slots;
         if (end + more > segment->mapped_slots) {
-            return false;
+            return SlotKind::unmapped;
         }
         const SlotKind behind = segment->kind(end);
         OwnerLine *const run = &segment->owner_lines[end];
         if ((behind != SlotKind::free_clean && behind != SlotKind::free_dirty) || run->slots < more) {
-            return false;
+            return SlotKind::unmapped;
         }
         cut(run, run, more, behind);
         segment->set_kinds(end, more, kind);
         first->slots = static_cast<std::uint16_t>(slots);
-        return true;
+        return behind;
     }
 
     /// Cuts the end off a run and frees it.
@@ -111,13 +111,19 @@ public:
         return low;
     }
 
-    /// Forgets the lists and makes them anew from what a segment's slots say.
+    /// Forgets the lists and makes them anew from what a segment's slots say: in the child of a fork, where the
+    /// threads that had `taken` a run are not there.
     void clear() {
         dirty_ = RunLists{};
         clean_ = RunLists{};
         publish();
     }
     void find_in(Segment &segment) {
+        for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
+            if (segment.kind(slot) == SlotKind::taken) {
+                segment.set_kinds(slot, 1, SlotKind::free_dirty);
+            }
+        }
         for (unsigned slot = metadata_slots, end = 0; slot < segment.mapped_slots; slot = end) {
             const SlotKind kind = segment.kind(slot);
             end = slot + 1;

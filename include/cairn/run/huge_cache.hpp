@@ -73,16 +73,28 @@ public:
     /// The longest mappings, until they are `wanted` bytes.
     Old evict(std::size_t wanted) {
         Old old;
-        for (std::size_t gone = 0; gone < wanted && bytes() != 0;) {
+        for (std::size_t gone = 0; gone < wanted;) {
             Entry *longest = &entries_[0];
             for (Entry &entry : entries_) {
                 longest = entry.block.bytes > longest->block.bytes ? &entry : longest;
+            }
+            if (longest->block.memory == nullptr) {
+                break;
             }
             gone += longest->block.bytes;
             old.blocks[old.count++] = longest->block;
             drop(*longest);
         }
         return old;
+    }
+
+    /// In the child of a fork: a thread that is not there may have been between an entry and the sum.
+    void repair_after_fork() {
+        std::size_t sum = 0;
+        for (const Entry &entry : entries_) {
+            sum += entry.block.memory != nullptr ? entry.block.bytes : 0;
+        }
+        bytes_.store(sum, std::memory_order_relaxed);
     }
 
     std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }

@@ -44,7 +44,7 @@ public:
         }
         make_room(bytes);
         char *p = mappings_.map(bytes, alignment);
-        if (p == nullptr && flush() != 0) {
+        if (p == nullptr && give_up()) {
             p = mappings_.map(bytes, alignment);
         }
         sync::Guard hold(lock_);
@@ -60,7 +60,7 @@ public:
     }
 
     /// The usable size of a live block; 0 if `p` is not one.
-    std::size_t size_of(const void *p) {
+    std::size_t size_of(const void *p) const {
         sync::Guard hold(lock_);
         const HugeBlock *const block = table_.find(p);
         return block != nullptr ? block->bytes : 0;
@@ -88,18 +88,13 @@ public:
     /// Gives a block a new length, in place or by moving its pages. nullptr if that can not be had: nothing
     /// changed.
     void *reallocate(void *p, std::size_t size) {
-        if (size > largest_) {
+        const std::size_t bytes = size <= largest_ ? align_up(size, platform::vm::page_size()) : 0;
+        // Out of the table first: once its pages have moved, the old address may be somebody else's.
+        lock_.lock();
+        HugeBlock *const block = bytes != 0 ? table_.remove(p) : nullptr;
+        lock_.unlock();
+        if (block == nullptr) {
             return nullptr;
-        }
-        const std::size_t bytes = align_up(size, platform::vm::page_size());
-        HugeBlock *block = nullptr;
-        {
-            // Out of the table first: once its pages have moved, the old address may be somebody else's.
-            sync::Guard hold(lock_);
-            block = table_.remove(p);
-            if (block == nullptr) {
-                return nullptr;
-            }
         }
         char *to = block->memory;
         if (!mappings_.resize_in_place(to, block->bytes, bytes)) {
@@ -124,6 +119,12 @@ public:
         return unmap_all([](HugeCache &cache) { return cache.tick(/*all=*/true); });
     }
 
+    /// Out of memory: the same, and waits for what others are giving back. False if there was nothing.
+    bool give_up() {
+        const bool mine = flush() != 0;
+        return mappings_.wait_for_others() || mine;
+    }
+
     /// New memory is taken from the operating system: gives back as much of the cache.
     void make_room(std::size_t bytes) {
         if (cached_bytes() > PurgingRuns::slack) {
@@ -143,7 +144,12 @@ public:
     }
 
     /// In the child of a fork of a threaded process.
-    void repair_after_fork() { lock_.reset_after_fork(); }
+    void repair_after_fork() {
+        lock_.reset_after_fork();
+        table_.repair_after_fork();
+        cache_.repair_after_fork();
+        mappings_.repair_after_fork();
+    }
 
 private:
     static constexpr std::size_t largest_ = std::size_t{1} << (platform::address_bits - 2);
@@ -164,7 +170,7 @@ private:
     }
 
     HugeMappings mappings_;
-    sync::Lock lock_{sync::Rank::huge};
+    mutable sync::Lock lock_{sync::Rank::huge};
     HugeTable table_;
     HugeCache cache_;
 };

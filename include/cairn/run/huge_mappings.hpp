@@ -27,9 +27,24 @@ public:
     }
 
     void unmap(void *p, std::size_t bytes) {
-        sync::Guard hold(runs_.lock());
-        runs_.space().give_back(p, bytes);
+        in_flight_.fetch_add(1, std::memory_order_relaxed);
+        {
+            sync::Guard hold(runs_.lock());
+            runs_.space().give_back(p, bytes);
+        }
+        in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }
+
+    /// Out of memory: waits a while for what other threads are unmapping. False if that was nothing.
+    bool wait_for_others() const {
+        int i = 0;
+        for (; i < longest_wait_ && in_flight_.load(std::memory_order_relaxed) != 0; ++i) {
+            platform::yield();
+        }
+        return i != 0;
+    }
+
+    void repair_after_fork() { in_flight_.store(0, std::memory_order_relaxed); }
 
     bool resize_in_place(void *p, std::size_t before, std::size_t bytes) {
         if (!platform::vm::resize_in_place(p, before, bytes)) {
@@ -65,7 +80,10 @@ private:
         runs_.space().grew(after);
     }
 
+    static constexpr int longest_wait_ = 1000; ///< yields
+
     RunHeap &runs_;
+    std::atomic<unsigned> in_flight_{0}; ///< on their way to the kernel; relaxed: a hint
 };
 
 } // namespace cairn

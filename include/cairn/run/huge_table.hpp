@@ -55,7 +55,7 @@ public:
     }
 
     /// The block that starts at p, or nullptr.
-    HugeBlock *find(const void *p) { return *link_to(p); }
+    const HugeBlock *find(const void *p) const { return *const_cast<HugeTable *>(this)->link_to(p); }
 
     /// The same, taken out of the table.
     HugeBlock *remove(const void *p) {
@@ -72,6 +72,19 @@ public:
 
     std::size_t live() const { return live_.load(std::memory_order_relaxed); } ///< bytes; any thread
     std::size_t count() const { return count_; }
+
+    /// In the child of a fork: a thread that is not there may have been between a link and the sums.
+    void repair_after_fork() {
+        std::size_t sum = 0;
+        count_ = 0;
+        for (const HugeBlock *block : buckets_) {
+            for (; block != nullptr; block = block->next) {
+                sum += block->bytes;
+                ++count_;
+            }
+        }
+        live_.store(sum, std::memory_order_relaxed);
+    }
 
 private:
     static constexpr std::size_t bucket_count_ = 256;

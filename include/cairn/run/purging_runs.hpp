@@ -44,6 +44,22 @@ public:
         return purged_ - before;
     }
 
+    /// Lets other threads come back with the runs that they are purging. False when there are none.
+    bool wait_for_others_locked() {
+        if (in_flight_ == 0) {
+            return false;
+        }
+        lock_.unlock();
+        platform::yield();
+        lock_.lock();
+        return true;
+    }
+
+    void repair_after_fork() {
+        lock_.reset_after_fork();
+        in_flight_ = 0;
+    }
+
     /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
     /// `keep` bytes.
     void purge_idle(std::size_t keep) {
@@ -78,10 +94,12 @@ private:
         if (run == nullptr) {
             return false;
         }
+        ++in_flight_;
         lock_.unlock(); // the kernel takes its time; the run is nobody's meanwhile
         const std::size_t bytes = span_of(run);
         const bool gone = platform::vm::purge(reinterpret_cast<void *>(memory_of(run)), bytes);
         lock_.lock();
+        --in_flight_;
         purged_ += gone ? bytes : 0;
         ++purges_;
         free_.put(run, gone);
@@ -90,6 +108,7 @@ private:
 
     sync::Lock lock_{sync::Rank::runs};
     FreeRuns free_;
+    unsigned in_flight_ = 0; ///< runs on their way to the kernel
     std::size_t purged_ = 0;
     std::size_t purges_ = 0;
 };

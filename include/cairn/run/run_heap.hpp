@@ -39,6 +39,9 @@ public:
             purging_.purge_locked(0);
             run = free().take(slots, alignment);
         }
+        for (int i = 0; run.first == nullptr && i < longest_wait_ && purging_.wait_for_others_locked(); ++i) {
+            run = free().take(slots, alignment);
+        }
         if (run.clean) {
             grew_locked(slots * slot_size);
         }
@@ -54,11 +57,11 @@ public:
     bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         sync::Guard hold(lock());
         const unsigned before = first->slots;
-        if (!free().extend(first, slots, kind)) {
-            return false;
+        const SlotKind was = free().extend(first, slots, kind);
+        if (was == SlotKind::free_clean) {
+            grew_locked((slots - before) * slot_size);
         }
-        grew_locked((slots - before) * slot_size);
-        return true;
+        return was != SlotKind::unmapped;
     }
 
     void shorten(OwnerLine *first, unsigned slots) {
@@ -74,6 +77,22 @@ public:
     void grew(std::size_t bytes) {
         sync::Guard hold(lock());
         grew_locked(bytes);
+    }
+
+    /// Memory that is never given back, for metadata where the kernel has none; nullptr if there is none here
+    /// either. Zeroed.
+    void *take_for_metadata(std::size_t bytes) {
+        const Run run = allocate(static_cast<unsigned>(ceil_div(bytes, slot_size)));
+        if (run.first == nullptr) {
+            return nullptr;
+        }
+        Segment *const segment = Segment::of(run.first);
+        segment->set_kinds(segment->slot_of(run.first), run.first->slots, SlotKind::metadata);
+        void *const memory = reinterpret_cast<void *>(memory_of(run.first));
+        if (!run.clean) {
+            platform::vm::purge(memory, bytes);
+        }
+        return memory;
     }
 
     /// How much was ever taken that had no memory behind it. Only grows.
@@ -106,7 +125,7 @@ public:
     /// In the child of a fork of a threaded process: the lists may have been in the middle of a change in a
     /// thread that is not here. What the slots say is the truth; the lists are made anew from it.
     void repair_after_fork() {
-        lock().reset_after_fork();
+        purging_.repair_after_fork();
         free().clear();
         for_each_segment([this](Segment &segment) { free().find_in(segment); });
     }
@@ -119,6 +138,8 @@ private:
         growth_.store(growth() + bytes, std::memory_order_relaxed);
         purging_.keep_invariant_locked(bytes, resident_locked());
     }
+
+    static constexpr int longest_wait_ = 1000; ///< yields
 
     AddressSpace space_;
     Segments segments_;

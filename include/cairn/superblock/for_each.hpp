@@ -35,12 +35,14 @@ void statistics(const RunHeap &runs, Statistics &out) {
     for_each(runs, [&](const OwnerLine *s) {
         // relaxed: a counter.
         const RemoteWord remote{shared_of(s)->remote.load(std::memory_order_relaxed)};
-        const std::uint64_t live = s->live() - remote.count();
+        // Others work meanwhile: figures that do not fit each other are made to.
+        const std::uint32_t held = s->live();
+        const std::uint64_t live = held > remote.count() ? held - remote.count() : 0;
         SizeClassStatistics &c = out.by_class[s->size_class % Classes::count];
         ++out.superblocks;
         ++c.superblocks;
         c.live_blocks += live;
-        c.free_blocks += s->carved - live;
+        c.free_blocks += s->carved > live ? s->carved - live : 0;
         out.small_live += live * c.block_size;
         out.small_resident += s->extent;
     });

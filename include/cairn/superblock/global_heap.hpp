@@ -79,19 +79,11 @@ public:
         void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
-            RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint
-            do {
-                if (word.queued()) {
-                    shared->notify.store(Notice::step_of(s), std::memory_order_relaxed); // relaxed: a hint
-                    shared->owner.store(owner, std::memory_order_relaxed);
-                    return false;
-                }
-                shared->notify.store(Notice::next(s, word), std::memory_order_relaxed);
-                // release: pairs with the acquire of free_remote: a later push sees the new threshold. acquire:
-                // pairs with its release: the blocks freed so far are seen to be free.
-            } while (!shared->remote.compare_exchange_weak(
-                word.bits, without_owner(s, word), std::memory_order_acq_rel, std::memory_order_relaxed));
-            s->accounted = s->live() - word.count();
+            if (!Notice::let_go(s, /*told=*/false)) {
+                shared->notify.store(Notice::step_of(s), std::memory_order_relaxed); // relaxed: a hint
+                shared->owner.store(owner, std::memory_order_relaxed);
+                return false;
+            }
             if (s->accounted != 0) {
                 ++counters_.to_global;
                 stock_.put(s, heap);
@@ -139,29 +131,18 @@ public:
     }
 
 private:
-    /// The word of a superblock that nobody holds: no owner, no notice; nothing at all when all blocks are free,
-    /// so that a thread that was late to look at its threshold finds nothing to tell.
-    static std::uint64_t without_owner(const OwnerLine *s, RemoteWord word) {
-        return s->live() == word.count() ? 0 : word.bits & ~(RemoteWord::owner_mask | RemoteWord::queued_bit);
-    }
-
     /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay
     /// in the remote list: to follow a list through cold memory is for who wants them.
     PendingSuperblocks *look_at(OwnerLine *s) {
-        SharedLine *const shared = shared_of(s);
         {
             sync::Guard hold(lock_);
-            RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: under the lock
+            const RemoteWord word{
+                shared_of(s)->remote.load(std::memory_order_relaxed)}; // relaxed: under the lock
             if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
                 return notices_.deliver(s, word.owner());
             }
             stock_.take_out(s);
-            do {
-                shared->notify.store(Notice::next(s, word), std::memory_order_relaxed);
-                // acq_rel: as in release().
-            } while (!shared->remote.compare_exchange_weak(
-                word.bits, without_owner(s, word), std::memory_order_acq_rel, std::memory_order_relaxed));
-            s->accounted = s->live() - word.count();
+            Notice::let_go(s, /*told=*/true);
             if (s->accounted != 0) {
                 stock_.put(s, s->last_heap);
                 return nullptr;

@@ -62,7 +62,32 @@ public:
         shared->owner.store(mark_owner(s, heap), std::memory_order_relaxed);
     }
 
+    /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global
+    /// heap's lock. False, and nothing has changed but the threshold, while another thread's notice is on its
+    /// way; `told`: the notice is the caller's own.
+    static bool let_go(OwnerLine *s, bool told) {
+        SharedLine *const shared = shared_of(s);
+        RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
+        do {
+            if (word.queued() && !told) {
+                return false;
+            }
+            shared->notify.store(next(s, word), std::memory_order_relaxed);
+            // release: pairs with the acquire of free_remote: a later push sees the new threshold. acquire: pairs
+            // with its release: the blocks freed so far are seen to be free.
+        } while (!shared->remote.compare_exchange_weak(word.bits, without_owner(s, word),
+                                                       std::memory_order_acq_rel, std::memory_order_relaxed));
+        s->accounted = s->live() - word.count();
+        return true;
+    }
+
 private:
+    /// No owner, no notice; nothing at all when all blocks are free, so that a thread that was late to look at
+    /// its threshold finds nothing to tell.
+    static std::uint64_t without_owner(const OwnerLine *s, RemoteWord word) {
+        return s->live() == word.count() ? 0 : word.bits & ~(RemoteWord::owner_mask | RemoteWord::queued_bit);
+    }
+
     std::atomic<PendingSuperblocks *> trays_[max_heaps]{};
 };
 

@@ -119,8 +119,7 @@ inline bool carve(OwnerLine *s) {
     const std::size_t size = shared->block_size;
     const std::size_t from = s->carved * size;
     const std::size_t page_end = align_up(from + size, platform::smallest_page);
-    std::size_t count = (page_end - from) / size;
-    count = s->carved + count > shared->capacity ? shared->capacity - s->carved : count;
+    const std::size_t count = (page_end - from) / size; // a superblock ends with a page
     const std::uintptr_t memory = memory_of(s);
     for (std::size_t i = count; i-- > 0;) {
         const std::uintptr_t block = memory + from + i * size;
@@ -129,6 +128,8 @@ inline bool carve(OwnerLine *s) {
     }
     s->carved += static_cast<std::uint32_t>(count);
     const std::size_t end = from + count * size;
+    // A fork's child finds either both or neither, or sees by `carved` that it is in between.
+    std::atomic_signal_fence(std::memory_order_release);
     shared->carved_bytes.store(static_cast<std::uint32_t>(end), std::memory_order_relaxed);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;

@@ -4,7 +4,7 @@
 // when the thread ends, to the next.
 //
 // Adds:    open, close, and a walk over all.
-// Needs:   memory for the heaps themselves, straight from the kernel.
+// Needs:   memory for the heaps themselves, from the kernel or where it has none from free runs.
 // Keeps:   a heap is never unmapped: a late notice to it, or a walk, touches nothing that is gone.
 // Threads: any; one lock.
 // Errors:  nullptr when out of memory or of numbers (65,535 heaps at one time).
@@ -27,14 +27,14 @@ public:
     HeapRegistry &operator=(const HeapRegistry &) = delete;
 
     /// `for_all`: the one that threads share that can have none; the last number is kept for it.
-    Heap *open(Global &global, bool for_all = false) {
+    Heap *open(Global &global, RunHeap &runs, bool for_all = false) {
         sync::Guard hold(lock_);
         Heap *heap = idle_;
         if (heap != nullptr) {
             idle_ = heap->next_idle;
             heap->tray().set_idle(false);
         } else {
-            heap = make(global, for_all);
+            heap = make(global, runs, for_all);
             if (heap == nullptr) {
                 return nullptr;
             }
@@ -76,9 +76,6 @@ public:
         out.metadata += made_ * sizeof(Heap);
     }
 
-    /// Whether at most one heap is in use; for the child of a fork.
-    bool at_most_one() const { return in_use_ <= 1; }
-
     /// In the child of a fork of a threaded process: all heaps but `survivor` are idle and empty.
     void repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
@@ -87,6 +84,7 @@ public:
         for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
             if (heap == survivor) {
                 ++in_use_;
+                heap->holdings().forget_notices();
                 heap->holdings().global().stock().heap_opened();
                 continue;
             }
@@ -102,15 +100,17 @@ private:
         heap->tray().set_idle(true);
     }
 
-    Heap *make(Global &global, bool for_all) {
+    Heap *make(Global &global, RunHeap &runs, bool for_all) {
         if (made_ + (for_all ? 1 : 2) >= Global::Notice::max_heaps) { // 0 is the global heap's number
             return nullptr;
         }
         if (chunk_left_ == 0) {
-            chunk_ = static_cast<std::byte *>(platform::vm::map(chunk_bytes_));
-            if (chunk_ == nullptr) {
+            void *memory = platform::vm::map(chunk_bytes_);
+            memory = memory != nullptr ? memory : runs.take_for_metadata(chunk_bytes_);
+            if (memory == nullptr) {
                 return nullptr;
             }
+            chunk_ = static_cast<std::byte *>(memory);
             chunk_left_ = chunk_bytes_ / sizeof(Heap);
         }
         auto *const heap = new (chunk_) Heap;

@@ -70,12 +70,15 @@ public:
     /// Takes in notices of remote frees and keeps the invariant; part of every slow path.
     void settle() {
         empty_tray();
+        SuperblockList refused;
         while (Discipline::too_empty(used_, held_)) {
             OwnerLine *const s = places_.emptiest(movable_groups_);
-            if (s == nullptr || !give(s)) {
+            if (s == nullptr) {
                 break;
             }
+            give(s, refused);
         }
+        take_back(refused);
     }
 
     /// Free bytes, where settle() could not keep the invariant with what is in no bin; else 0.
@@ -84,41 +87,22 @@ public:
     /// Everything to the global heap. A superblock about which a notice is still on its way stays; who
     /// delivers the notice sees to it.
     void give_all() {
-        SuperblockList all; // first all, then each once: give() may put one back
+        SuperblockList refused;
         while (OwnerLine *s = places_.any()) {
-            places_.take_out(s);
-            all.push_front(s);
+            give(s, refused);
         }
-        while (OwnerLine *s = all.front()) {
-            all.remove(s);
-            give(s);
-        }
+        take_back(refused);
     }
 
     /// The superblocks without live blocks, down to the free runs. False if there was none to give.
     bool give_empty() {
-        bool any = false;
+        const std::size_t before = held_;
+        SuperblockList refused;
         while (OwnerLine *s = places_.empty()) {
-            if (!give(s)) {
-                break;
-            }
-            any = true;
+            give(s, refused);
         }
-        return any;
-    }
-
-    /// Frees every superblock with all its blocks.
-    void free_all() {
-        empty_tray();
-        while (OwnerLine *s = places_.any()) {
-            places_.take_out(s);
-            // relaxed, both: nobody else uses these blocks.
-            shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
-            shared_of(s)->remote.store(0, std::memory_order_relaxed);
-            global_->maker().unmake(s);
-        }
-        used_ = 0;
-        held_ = 0;
+        take_back(refused);
+        return held_ != before;
     }
 
     void empty_tray() {
@@ -126,6 +110,18 @@ public:
             take_notices();
         }
     }
+
+    /// Takes in what others have freed. Clears `queued`: the next step of remote frees sends a new notice.
+    /// acq_rel: acquire for the blocks, pairs with the pushes; release, so that who queues it next writes
+    /// pending_next after we have read it.
+    void take_notice(OwnerLine *s) {
+        superblock::take_in(
+            s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acq_rel)});
+        place_anew(s);
+    }
+
+    /// In the child of a fork, for the heap that survives: a notice may have been on its way in another thread.
+    void forget_notices() { tray_.reset_after_fork(); }
 
     void reset_after_fork() {
         places_ = {};
@@ -144,28 +140,30 @@ private:
 
     CAIRN_NOINLINE void take_notices() {
         for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
-            SharedLine *const shared = shared_of(s);
-            behind = shared->pending_next.load(std::memory_order_relaxed); // relaxed: take() acquired it
-            // Clears `queued`: the next step of remote frees sends a new notice. acquire: pairs with the
-            // release of free_remote.
-            superblock::take_in(
-                s, {shared->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acquire)});
-            place_anew(s);
+            // relaxed: take() has acquired it.
+            behind = shared_of(s)->pending_next.load(std::memory_order_relaxed);
+            take_notice(s);
         }
     }
 
-    /// To the global heap. False when it has to stay for now.
-    bool give(OwnerLine *s) {
+    /// To the global heap, or among those that have to stay for now.
+    void give(OwnerLine *s, SuperblockList &refused) {
         places_.take_out(s);
         const std::size_t used = block_bytes(s, s->accounted);
         const std::size_t extent = s->extent;
         if (!global_->release(s, number_)) {
-            place_anew(s);
-            return false;
+            refused.push_front(s);
+            return;
         }
         used_ -= used;
         held_ -= extent;
-        return true;
+    }
+
+    void take_back(SuperblockList &refused) {
+        while (OwnerLine *s = refused.front()) {
+            refused.remove(s);
+            place_anew(s);
+        }
     }
 
     Global *global_ = nullptr;

@@ -33,7 +33,7 @@ public:
 
     Heap *open(bool for_all = false) {
         global_.maker().seed(platform::secret());
-        return registry_.open(global_, for_all);
+        return registry_.open(global_, runs_, for_all);
     }
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }
@@ -43,14 +43,14 @@ public:
         size += size == 0; // a block of no bytes has an address of its own too
         const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest;
         void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean);
-        if (p == nullptr && (huge || huge_.flush() != 0) && size <= LargeHeap::longest &&
+        if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
             alignment <= LargeHeap::largest) {
             p = large_.malloc(size, alignment, clean); // what a huge block can not get may lie free in runs
         }
         return p;
     }
 
-    std::size_t size_of_long(const Found &found, const void *p) {
+    std::size_t size_of_long(const Found &found, const void *p) const {
         if (found.kind == Found::large) {
             return LargeHeap::size_of(found.line);
         }
@@ -79,7 +79,7 @@ public:
     /// has grown by another step.
     bool has_grown() {
         const std::size_t growth = runs_.growth();
-        if (growth - noted_growth_.load(std::memory_order_relaxed) < growth_step_) {
+        if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step_) {
             return false;
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
@@ -88,7 +88,7 @@ public:
     }
 
     /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later.
-    bool give_up_caches() { return huge_.flush() != 0; }
+    bool give_up_caches() { return huge_.give_up(); }
 
     std::size_t trim(std::size_t keep) { return huge_.flush() + runs_.purge(keep); }
 
@@ -132,6 +132,8 @@ public:
             if (survivor == nullptr || owner != Global::Notice::mark_owner(s, survivor)) {
                 superblock::recount(s);
                 global_.adopt(s);
+            } else {
+                survivor->holdings().take_notice(s); // its notice may have been on its way in another thread
             }
         });
     }

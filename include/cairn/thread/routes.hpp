@@ -41,7 +41,7 @@ public:
     }
 
     /// Usable bytes of a live block.
-    std::size_t getSize(const void *p) { return size_of(find(p, "size asked of"), p, "size asked of"); }
+    std::size_t getSize(const void *p) const { return size_of(find(p, "size asked of"), p, "size asked of"); }
 
     /// The calling thread ends: its heap goes to the next one.
     void detach() {
@@ -66,20 +66,6 @@ public:
     void statistics(Statistics &out) { levels_.statistics(out); }
     Level &levels() { return levels_; }
 
-    /// Heaps of their own, for the first-class heaps of the C interface: used under `guard()`.
-    Heap *open_heap() { return levels_.open(); }
-    void close_heap(Heap *heap) {
-        heap->free_all();
-        levels_.registry().close(heap);
-    }
-    void *malloc_in(Heap *heap, std::size_t size, std::size_t alignment) {
-        sync::Guard hold(heap->guard());
-        return heap->malloc_class(Classes::aligned_class_of(size, alignment));
-    }
-    void free_in(Heap *heap, void *p) {
-        sync::Guard hold(heap->guard());
-        free_checked(p, heap);
-    }
     static constexpr bool serves_from_superblock(std::size_t size, std::size_t alignment) {
         return alignment <= slot_size && (size > alignment ? size : alignment) <= Classes::largest;
     }
@@ -89,7 +75,7 @@ protected:
 
     static Found find(const void *p, const char *what) { return superblock::find(p, what); }
 
-    std::size_t size_of(const Found &found, const void *p, const char *what) {
+    std::size_t size_of(const Found &found, const void *p, const char *what) const {
         if (found.kind != Found::block) {
             return levels_.size_of_long(found, p);
         }

@@ -6,7 +6,7 @@
 // Adds:    a bin for each size class with its current superblock, and the slow paths that fill it.
 // Needs:   Holdings, and GlobalHeap below.
 // Keeps:   every superblock of the heap is in one bin or one place of its holdings.
-// Threads: its own thread, or who holds `guard()` where several share a heap. Remote frees go round it
+// Threads: its own thread, or who holds a lock where several share a heap. Remote frees go round it
 //          (RemoteWord).
 // Errors:  nullptr when the global heap has nothing.
 // Cost:    malloc some 16 instructions, free_local some 8, on three cache lines (the bin, the superblock, the
@@ -15,7 +15,7 @@
 #pragma once
 
 #include <cairn/thread/bins.hpp>
-#include <cairn/thread/holdings.hpp>
+#include <cairn/thread/next_superblock.hpp>
 
 namespace cairn {
 
@@ -65,20 +65,21 @@ public:
         holdings_.give_all();
     }
 
-    /// Frees every superblock with all its blocks. Only when no other thread uses any block of this heap any
-    /// more.
-    void free_all() {
-        empty_bins();
-        holdings_.free_all();
-    }
-
-    /// Out of memory: gives up what may serve another class. False if there was nothing.
+    /// Gives up every superblock without live blocks. False if there was none.
     bool give_empty() {
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            if (!bins_.is_empty(c)) {
+                superblock::collect(bins_.at(c));
+                holdings_.account(bins_.at(c));
+                if (bins_.at(c)->live() == 0) {
+                    holdings_.place_anew(bins_.take(c));
+                }
+            }
+        }
         settle();
         return holdings_.give_empty();
     }
 
-    sync::Lock &guard() { return guard_; }
     PendingSuperblocks &tray() { return holdings_.tray(); }
     Holdings<Global> &holdings() { return holdings_; }
 
@@ -87,7 +88,6 @@ public:
         bins_.forget();
         bins_seen_at_ = 0;
         holdings_.reset_after_fork();
-        guard_.reset_after_fork();
     }
 
     ThreadHeap *next = nullptr;      ///< for the registry: all heaps
@@ -135,7 +135,7 @@ private:
             if (!bins_.is_empty(c)) {
                 holdings_.places().put(bins_.take(c));
             }
-            OwnerLine *const found = find(c);
+            OwnerLine *const found = next_superblock(holdings_, c, this);
             if (found == nullptr) {
                 return nullptr;
             }
@@ -156,52 +156,9 @@ private:
         return !superblock::is_end(s->free);
     }
 
-    /// The next superblock for class c: the fullest of ours, an empty one of ours, one of the global heap, a
-    /// new one; out of memory, one of ours that is fuller than it is worth to look at.
-    OwnerLine *find(unsigned c) {
-        if (OwnerLine *s = holdings_.places().take_fullest(c)) {
-            return s;
-        }
-        if (OwnerLine *s = recycled(c)) {
-            return s;
-        }
-        Global &global = holdings_.global();
-        OwnerLine *s = global.acquire(c, holdings_.number(), this);
-        if (s != nullptr) {
-            superblock::collect(s);
-        } else {
-            s = global.fresh(c, holdings_.number(), this);
-        }
-        if (s == nullptr) {
-            return holdings_.places().take_full([c](const OwnerLine *full) {
-                return full->size_class == c &&
-                       (!superblock::is_end(full->free) || superblock::has_remote_frees(full));
-            });
-        }
-        holdings_.join(s);
-        return s;
-    }
-
-    /// An empty superblock of ours, formatted for another class. Not while a notice about it is on its way.
-    /// (Any order would do: an empty superblock's `queued` is older than our own last look at its word.)
-    OwnerLine *recycled(unsigned c) {
-        OwnerLine *const s = holdings_.places().empty();
-        Global &global = holdings_.global();
-        if (s == nullptr || s->slots != Global::Maker::slots_of_class(c) ||
-            RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
-            return nullptr;
-        }
-        holdings_.places().take_out(s);
-        const std::uint32_t extent = s->extent;
-        global.recycle(s, c, holdings_.number(), this);
-        s->extent = extent;
-        return s;
-    }
-
     Bins<Classes::count> bins_;
     std::size_t bins_seen_at_ = 0;
     Holdings<Global> holdings_;
-    sync::Lock guard_{sync::Rank::thread_heap};
 };
 
 } // namespace cairn

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Next superblock: where a bin that has run dry gets its next superblock from.
+//
+// Adds:    the order: the fullest of the heap's own, an empty one of its own, one of the global heap, a new
+//          one; out of memory, one of its own that is fuller than is worth a look.
+// Needs:   Holdings, and the global heap below.
+// Keeps:   what is handed out is in the account, and in no place.
+// Threads: the heap's.
+// Errors:  nullptr when out of memory.
+// Cost:    bitmap searches; a lock where the global heap is asked.
+// Source:  Hoard, section 3.2 (malloc: heap i, then heap 0, then the operating system).
+#pragma once
+
+#include <cairn/thread/holdings.hpp>
+
+namespace cairn {
+
+/// An empty superblock of the heap's, formatted for another class. Not while a notice about it is on its way.
+template <class Global>
+OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c, void *owner) {
+    OwnerLine *const s = holdings.places().empty();
+    if (s == nullptr || s->slots != Global::Maker::slots_of_class(c) ||
+        // acquire: pairs with the exchanges of free_remote, whose writes to the blocks come before the format.
+        RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
+        return nullptr;
+    }
+    holdings.places().take_out(s);
+    const std::uint32_t extent = s->extent;
+    holdings.global().recycle(s, c, holdings.number(), owner);
+    s->extent = extent;
+    return s;
+}
+
+/// `owner`: the heap, as SharedLine names it.
+template <class Global>
+OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, void *owner) {
+    if (OwnerLine *s = holdings.places().take_fullest(c)) {
+        return s;
+    }
+    if (OwnerLine *s = recycled_superblock(holdings, c, owner)) {
+        return s;
+    }
+    Global &global = holdings.global();
+    OwnerLine *s = global.acquire(c, holdings.number(), owner);
+    if (s != nullptr) {
+        superblock::collect(s);
+    } else {
+        s = global.fresh(c, holdings.number(), owner);
+    }
+    if (s == nullptr) {
+        return holdings.places().take_full([c](const OwnerLine *full) {
+            return full->size_class == c &&
+                   (!superblock::is_end(full->free) || superblock::has_remote_frees(full));
+        });
+    }
+    holdings.join(s);
+    return s;
+}
+
+} // namespace cairn
