@@ -32,7 +32,7 @@ target_compile_options(cairn_shared PRIVATE -fPIC)
 # The compiler's driver would add libstdc++ and libgcc_s: the C library and the compiler's own static helpers
 # are all that a malloc may need. Unloading a malloc that has handed out blocks can only crash, hence nodelete.
 target_link_options(cairn_shared PRIVATE -nodefaultlibs
-  LINKER:-z,nodelete LINKER:-z,now LINKER:-z,relro LINKER:--no-undefined LINKER:-Bsymbolic-functions
+  LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,now LINKER:-z,relro LINKER:--no-undefined LINKER:-Bsymbolic-functions
   LINKER:--hash-style=gnu)
 target_link_libraries(cairn_shared PRIVATE $<BUILD_INTERFACE:cairn_malloc_options> -lgcc -lc -lgcc)
 

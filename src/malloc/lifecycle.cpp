@@ -10,6 +10,8 @@
 #define CAIRN_CAT_(a, b, c) #a "." #b "." #c
 #define CAIRN_CAT(a, b, c) CAIRN_CAT_(a, b, c)
 
+#include <unistd.h>
+
 namespace cairn::process_heap {
 void started() noexcept;
 }
@@ -23,7 +25,14 @@ static_assert(equal(CAIRN_VERSION_STRING, CAIRN_VERSION), "cairn.h has the versi
 static_assert(equal(CAIRN_VERSION_STRING,
                     CAIRN_CAT(CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH)));
 
-[[gnu::constructor(101)]] void at_load() {
+/// Before the constructors of all other libraries (-z initfirst): they may register handlers of fork, which in
+/// the child run in the order of registration, and need the heap to be in order. That is before libc has set
+/// `environ`; glibc hands it to constructors.
+[[gnu::constructor(101)]] void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
+                                       [[maybe_unused]] char **environment) {
+    if constexpr (cairn::platform::constructors_have_arguments) {
+        environ = environ != nullptr ? environ : environment;
+    }
     cairn::process_heap::started();
     cairn::read_options();
     cairn::process_heap::apply(cairn::options_in_force());

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 /// glibc's word for it; other C libraries have none.
-extern "C" [[gnu::weak]] char __libc_single_threaded;
+extern "C" [[gnu::weak]] char libc_single_threaded asm("__libc_single_threaded");
 
 namespace cairn::process_heap {
 
@@ -45,7 +45,7 @@ void in_child() {
     int expected = making_key; // by a thread that is not here
     key_state.compare_exchange_strong(expected, no_key);
     purger::forget();
-    if (&__libc_single_threaded == nullptr || __libc_single_threaded == 0) {
+    if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {
         heap.repair_after_fork();
     }
 }

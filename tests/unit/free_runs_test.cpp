@@ -48,6 +48,22 @@ protected:
         std::fill_n(expected_.begin() + slot, slots, kind);
     }
 
+    /// As in the child of a fork, where what is not free is in use.
+    void make_anew() {
+        const auto set_taken = [this](SlotKind kind) {
+            for (unsigned slot = metadata_slots; slot < mapped; ++slot) {
+                if (expected_[slot] == SlotKind::taken) {
+                    segment_.set_kinds(slot, 1, kind);
+                }
+            }
+        };
+        set_taken(SlotKind::large_rest);
+        runs_.clear();
+        EXPECT_EQ(runs_.dirty_bytes() + runs_.clean_bytes(), 0u);
+        runs_.find_in(segment_);
+        set_taken(SlotKind::taken);
+    }
+
     /// What the segment says, against what should be.
     void expect_sound() {
         std::map<SlotKind, std::size_t> slots;
@@ -230,6 +246,16 @@ TEST_F(FreeRunsTest, TheLowWaterMarkIsTheLeastOfAPeriod) {
     EXPECT_EQ(runs_.exchange_low_water(), 30 * slot_size);
 }
 
+TEST_F(FreeRunsTest, WhatALostThreadHadTakenIsFreeAgain) {
+    put(10, 5, false);
+    segment_.set_kinds(metadata_slots, mapped - metadata_slots, SlotKind::large_rest);
+    segment_.set_kinds(10, 5, SlotKind::free_dirty);
+    segment_.set_kinds(15, 3, SlotKind::taken);
+    runs_.clear();
+    runs_.find_in(segment_);
+    EXPECT_EQ(runs_.take(8, 1).first, &segment_.owner_lines[10]);
+}
+
 TEST_F(FreeRunsTest, TheListsCanBeMadeAnewFromTheSlots) {
     put(10, 5, false);
     put(15, 5, true);
@@ -239,9 +265,7 @@ TEST_F(FreeRunsTest, TheListsCanBeMadeAnewFromTheSlots) {
         segment_.owner_lines[slot].next = segment_.owner_lines[slot].previous = &segment_.owner_lines[100];
     }
     segment_.owner_lines[10].slots = 3; // in the middle of a change
-    runs_.clear();
-    EXPECT_EQ(runs_.dirty_bytes() + runs_.clean_bytes(), 0u);
-    runs_.find_in(segment_);
+    make_anew();
     expect_sound();
     EXPECT_EQ(take(5), 10u);
     EXPECT_EQ(take(1), 30u);
@@ -315,8 +339,7 @@ TEST_F(FreeRunsTest, RandomSequencesAgreeWithTheModel) {
                 ASSERT_EQ(longest(SlotKind::free_dirty), 0u);
             }
         } else {
-            runs_.clear();
-            runs_.find_in(segment_);
+            make_anew();
         }
         expect_sound();
         ASSERT_FALSE(HasFailure());

@@ -29,8 +29,18 @@ protected:
         return test::resident(memory(run), span_of(run.first));
     }
 
+    /// A run that is in use.
+    cairn::Run allocate(unsigned slots, unsigned alignment = 1) {
+        const cairn::Run run = runs_.allocate(slots, alignment);
+        if (run.first != nullptr) {
+            Segment *const segment = Segment::of(run.first);
+            segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_rest);
+        }
+        return run;
+    }
+
     cairn::Run touched(unsigned slots) {
-        const cairn::Run run = runs_.allocate(slots);
+        const cairn::Run run = allocate(slots);
         EXPECT_NE(run.first, nullptr);
         touch(run);
         return run;
@@ -41,7 +51,7 @@ protected:
         std::vector<cairn::Run> all;
         for (unsigned i = 0; i < count; ++i) {
             all.push_back(touched(slots));
-            runs_.allocate(1);
+            allocate(1);
         }
         return all;
     }
@@ -61,7 +71,7 @@ TEST_F(RunHeapTest, RunsHaveTheirLengthAndAlignment) {
             if (slots + alignment > RunHeap::longest_run && alignment > 1) {
                 continue;
             }
-            const cairn::Run run = runs_.allocate(slots, alignment);
+            const cairn::Run run = allocate(slots, alignment);
             ASSERT_NE(run.first, nullptr) << slots << " at " << alignment;
             EXPECT_EQ(run.first->slots, slots);
             EXPECT_TRUE(is_aligned(memory(run), alignment * slot_size));
@@ -75,7 +85,7 @@ TEST_F(RunHeapTest, RunsHaveTheirLengthAndAlignment) {
 
 TEST_F(RunHeapTest, HalfASegmentMayBeAlignedToItsLength) {
     for (int i = 0; i < 3; ++i) {
-        const cairn::Run run = runs_.allocate(slots_per_segment / 2, slots_per_segment / 2);
+        const cairn::Run run = allocate(slots_per_segment / 2, slots_per_segment / 2);
         ASSERT_NE(run.first, nullptr);
         EXPECT_TRUE(is_aligned(memory(run), window_size / 2));
     }
@@ -87,7 +97,7 @@ TEST_F(RunHeapTest, RandomRunsAreApartAndCleanOnesReadAsZero) {
     for (int step = 0; step < 4000; ++step) {
         if (live.size() < 60 && random() % 2 == 0) {
             const auto slots = static_cast<unsigned>(1 + random() % (random() % 8 == 0 ? 60 : 8));
-            const cairn::Run run = runs_.allocate(slots, random() % 3 == 0 ? 8 : 1);
+            const cairn::Run run = allocate(slots, random() % 3 == 0 ? 8 : 1);
             ASSERT_NE(run.first, nullptr);
             const auto mark = static_cast<char>(1 + random() % 127);
             for (std::size_t i = 0; i < span_of(run.first); i += slot_size / 2) {
@@ -117,7 +127,7 @@ TEST_F(RunHeapTest, RandomRunsAreApartAndCleanOnesReadAsZero) {
 TEST_F(RunHeapTest, ReleasedMemoryIsUsedAgain) {
     const cairn::Run first = touched(4);
     runs_.release(first.first);
-    const cairn::Run second = runs_.allocate(4);
+    const cairn::Run second = allocate(4);
     EXPECT_EQ(second.first, first.first);
     EXPECT_FALSE(second.clean);
     EXPECT_EQ(memory(second)[0], 'x');
@@ -135,7 +145,7 @@ TEST_F(RunHeapTest, PurgingGivesTheMemoryBackAndKeepsTheAddresses) {
     EXPECT_EQ(runs_.dirty_bytes(), 0u);
     EXPECT_EQ(resident(run), 0u);
     EXPECT_EQ(test::address_space(), mapped);
-    const cairn::Run again = runs_.allocate(8 * mebibyte);
+    const cairn::Run again = allocate(8 * mebibyte);
     EXPECT_EQ(again.first, run.first);
     EXPECT_TRUE(again.clean);
     EXPECT_EQ(memory(again)[4_MiB], 0);
@@ -162,7 +172,7 @@ TEST_F(RunHeapTest, ATickPurgesWhatNobodyNeededForAWholePeriod) {
     EXPECT_EQ(runs_.dirty_bytes(), 8_MiB) << "free only since this period";
     std::vector<cairn::Run> busy;
     for (int i = 0; i < 6; ++i) {
-        busy.push_back(runs_.allocate(mebibyte));
+        busy.push_back(allocate(mebibyte));
     }
     release(busy);
     runs_.purge_idle(0);
@@ -182,7 +192,7 @@ TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
     std::size_t before = runs_.dirty_bytes();
     ASSERT_EQ(before, 64_MiB);
     for (int i = 0; i < 100; ++i) {
-        const cairn::Run run = runs_.allocate(2 * mebibyte); // none of the free ones is so long
+        const cairn::Run run = allocate(2 * mebibyte); // none of the free ones is so long
         ASSERT_TRUE(run.clean);
         const std::size_t dirty = runs_.dirty_bytes();
         const std::size_t allowed =
@@ -197,15 +207,15 @@ TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
 
 TEST_F(RunHeapTest, NoMoreIsPaidThanLiesFreeBeyondTheInvariant) {
     release(apart(18, mebibyte));
-    runs_.allocate(10 * mebibyte);
+    allocate(10 * mebibyte);
     EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack);
-    runs_.allocate(10 * mebibyte);
+    allocate(10 * mebibyte);
     EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack) << "so much may always lie there";
 }
 
 TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {
     for (int i = 0; i < 40; ++i) {
-        runs_.allocate(10 * mebibyte);
+        allocate(10 * mebibyte);
     }
     release(apart(80, mebibyte));
     runs_.grew(10_MiB);
@@ -217,7 +227,7 @@ TEST_F(RunHeapTest, GrowthCountsWhatHadNoMemoryBehindIt) {
     const cairn::Run run = touched(mebibyte);
     EXPECT_EQ(runs_.growth(), 1_MiB);
     runs_.release(run.first);
-    runs_.allocate(mebibyte);
+    allocate(mebibyte);
     EXPECT_EQ(runs_.growth(), 1_MiB) << "it was there";
     runs_.grew(5_MiB);
     EXPECT_EQ(runs_.growth(), 6_MiB);
@@ -225,18 +235,18 @@ TEST_F(RunHeapTest, GrowthCountsWhatHadNoMemoryBehindIt) {
 }
 
 TEST_F(RunHeapTest, ARunGrowsAndShrinksInPlace) {
-    const cairn::Run run = runs_.allocate(4);
+    const cairn::Run run = allocate(4);
     memory(run)[0] = 'a';
     ASSERT_TRUE(runs_.extend(run.first, 8, SlotKind::taken));
     EXPECT_EQ(run.first->slots, 8u);
     EXPECT_EQ(runs_.growth(), 8 * slot_size);
     memory(run)[8 * slot_size - 1] = 'b';
-    const cairn::Run next = runs_.allocate(4);
+    const cairn::Run next = allocate(4);
     EXPECT_GE(memory(next), memory(run) + 8 * slot_size);
     runs_.shorten(run.first, 2);
     EXPECT_EQ(runs_.dirty_bytes(), 6 * slot_size);
     EXPECT_EQ(memory(run)[0], 'a');
-    EXPECT_EQ(runs_.allocate(6).first, run.first + 2);
+    EXPECT_EQ(allocate(6).first, run.first + 2);
     EXPECT_FALSE(runs_.extend(run.first, 3, SlotKind::taken));
 }
 
@@ -271,21 +281,21 @@ TEST_F(RunHeapTest, WhereSpaceIsShortItIsRefusedAndThenGoesOn) {
             test::limit_address_space(24_MiB);
             std::vector<cairn::Run> all;
             all.reserve(100);
-            for (cairn::Run run = runs_.allocate(8); run.first != nullptr; run = runs_.allocate(8)) {
+            for (cairn::Run run = allocate(8); run.first != nullptr; run = allocate(8)) {
                 all.push_back(run);
             }
             EXPECT_GE(all.size() * 8 * slot_size, 18_MiB) << "most of it was to be had";
             unsigned segments = 0;
             runs_.for_each_segment([&](const Segment &) { ++segments; });
             EXPECT_LE(segments, 2u) << "the newest one grows first";
-            EXPECT_EQ(runs_.allocate(100).first, nullptr);
+            EXPECT_EQ(allocate(100).first, nullptr);
             runs_.release(all[3].first);
-            EXPECT_EQ(runs_.allocate(8).first, all[3].first);
+            EXPECT_EQ(allocate(8).first, all[3].first);
             // A dirty and a clean neighbour serve together once the dirty one is purged.
             touch(all[4]);
             runs_.release(all[4].first);
             runs_.release(all[5].first, /*clean=*/true);
-            const cairn::Run both = runs_.allocate(16);
+            const cairn::Run both = allocate(16);
             EXPECT_EQ(both.first, std::min(all[4].first, all[5].first));
             EXPECT_TRUE(both.clean);
             _exit(HasFailure());

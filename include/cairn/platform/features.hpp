@@ -42,6 +42,13 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
+/// glibc calls constructors with the arguments of main.
+#if defined(__GLIBC__)
+inline constexpr bool constructors_have_arguments = true;
+#else
+inline constexpr bool constructors_have_arguments = false;
+#endif
+
 #if defined(NDEBUG)
 inline constexpr bool checked = false;
 #else

@@ -38,8 +38,8 @@ public:
     /// Out of memory: waits a while for what other threads are unmapping. False if that was nothing.
     bool wait_for_others() const {
         int i = 0;
-        for (; i < longest_wait_ && in_flight_.load(std::memory_order_relaxed) != 0; ++i) {
-            platform::yield();
+        for (; i < platform::longest_wait && in_flight_.load(std::memory_order_relaxed) != 0; ++i) {
+            platform::wait_a_little(i);
         }
         return i != 0;
     }
@@ -79,8 +79,6 @@ private:
         runs_.space().shrank(before);
         runs_.space().grew(after);
     }
-
-    static constexpr int longest_wait_ = 1000; ///< yields
 
     RunHeap &runs_;
     std::atomic<unsigned> in_flight_{0}; ///< on their way to the kernel; relaxed: a hint

@@ -45,12 +45,12 @@ public:
     }
 
     /// Lets other threads come back with the runs that they are purging. False when there are none.
-    bool wait_for_others_locked() {
+    bool wait_for_others_locked(int tries) {
         if (in_flight_ == 0) {
             return false;
         }
         lock_.unlock();
-        platform::yield();
+        platform::wait_a_little(tries);
         lock_.lock();
         return true;
     }

@@ -39,7 +39,8 @@ public:
             purging_.purge_locked(0);
             run = free().take(slots, alignment);
         }
-        for (int i = 0; run.first == nullptr && i < longest_wait_ && purging_.wait_for_others_locked(); ++i) {
+        for (int i = 0;
+             run.first == nullptr && i < platform::longest_wait && purging_.wait_for_others_locked(i); ++i) {
             run = free().take(slots, alignment);
         }
         if (run.clean) {
@@ -138,8 +139,6 @@ private:
         growth_.store(growth() + bytes, std::memory_order_relaxed);
         purging_.keep_invariant_locked(bytes, resident_locked());
     }
-
-    static constexpr int longest_wait_ = 1000; ///< yields
 
     AddressSpace space_;
     Segments segments_;
