@@ -47,7 +47,7 @@ foreach(library cairn_shared cairn_static)
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 endforeach()
 # The archive overrides malloc only if its member is pulled in: say so at the link, whatever the program calls.
-target_link_options(cairn_static INTERFACE LINKER:--undefined=malloc LINKER:--undefined=cairn_version)
+target_link_options(cairn_static INTERFACE LINKER:--undefined=malloc)
 
 # A program may call no malloc of its own: a linker that drops what seems unused must be told to keep it.
 add_library(cairn_malloc INTERFACE)

@@ -32,13 +32,10 @@ constexpr std::size_t superblock_bytes(unsigned size_class) {
     return slot_size * Allocator::Level::Global::Maker::slots_of_class(size_class);
 }
 
-/// What a heap may hold whatever is live: the superblock that each class allocates from, and itself.
+/// What there may be for each heap besides K S: the same once more in the global heap, what is free in the bins,
+/// and the heap itself.
 constexpr std::size_t heap_constant() {
-    std::size_t bytes = sizeof(Allocator::Heap);
-    for (unsigned c = 0; c < Classes::count; ++c) {
-        bytes += superblock_bytes(c);
-    }
-    return bytes;
+    return Discipline::slack + Discipline::bins_slack + Discipline::bins_step + sizeof(Allocator::Heap);
 }
 
 /// The word in brackets of the kernel's setting.
@@ -94,7 +91,7 @@ void print(const Json &all) {
         << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
         << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
         << "\n  heap constant  " << bound["heap_constant"]
-        << " bytes at most: a superblock for each size class, and the heap itself\n\noptions in force\n";
+        << " bytes: K S in the global heap, free blocks in the bins, the heap itself\n\noptions in force\n";
     for (const Json &option : all["options"]) {
         std::cout << "  " << std::left << std::setw(14) << text(option["name"]) << ' ' << std::setw(8)
                   << text(option["value"]) << ' ' << text(option["help"]) << '\n';

@@ -46,7 +46,7 @@ static_assert(equal(CAIRN_VERSION_STRING,
 
 } // namespace
 
-/// Here, since nothing else calls what is in this file: a static link asks for cairn_version, and so takes in
+/// Here, since nothing else calls what is in this file: malloc.cpp asks for cairn_version, and so takes in
 /// the constructor as well.
 extern "C" CAIRN_EXPORT const char *cairn_version(void) {
     return CAIRN_VERSION_STRING;
