@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib/common.sh"
 need gcc gcc
 mkdir "$scratch/build"
-gcc -O1 -fPIC -shared -pthread "$inputs/fork_library.c" -o "$scratch/build/libfork.so"
+gcc -O1 -fno-builtin -fPIC -shared -pthread "$inputs/fork_library.c" -o "$scratch/build/libfork.so"
 gcc -O1 -fno-builtin -pthread "$inputs/fork_program.c" -L "$scratch/build" -lfork -Wl,-rpath,"$scratch/build" \
     -o "$scratch/build/fork_program"
 

@@ -11,6 +11,7 @@ int watches_forks(void);
 static atomic_bool stop;
 
 static void *use(void *unused) {
+    free(malloc(64));
     while (!stop) {
         void *const p = malloc(200000);
         free(malloc(70000));
