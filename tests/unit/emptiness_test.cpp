@@ -13,6 +13,7 @@ using namespace cairn;
 namespace {
 
 using Quarter = Emptiness<128_KiB, 1, 4>;
+using Third = Emptiness<128_KiB, 1, 3>;
 using Half = Emptiness<0, 1, 2, 4>;
 
 template <class Discipline>
@@ -105,10 +106,10 @@ TEST_F(Border, ALoneMallocAndFreeStayOnTheFastPath) {
 
 TEST(Emptiness, MovableGroupsAreThoseOfSuperblocksAFractionEmpty) {
     using Groups = FullnessGroups<1>;
-    constexpr unsigned movable = Quarter::movable_groups<Groups::groups>;
+    constexpr unsigned movable = Third::movable_groups<Groups::groups>;
     for (const unsigned capacity : {8u, 9u, 63u, 64u, 100u, 8192u}) {
         for (unsigned live = 0; live <= capacity; ++live) {
-            EXPECT_EQ(Groups::group_of(live, capacity) < movable, live * 4 < capacity * 3)
+            EXPECT_EQ(Groups::group_of(live, capacity) < movable, live * 3 < capacity * 2)
                 << live << " of " << capacity;
         }
     }

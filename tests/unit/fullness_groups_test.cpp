@@ -40,9 +40,9 @@ protected:
     Groups groups_;
 };
 
-TEST_F(FullnessGroupsTest, AGroupIsAQuarter) {
+TEST_F(FullnessGroupsTest, GroupsDivideTheFullnessEvenly) {
     for (unsigned live = 0; live <= capacity; ++live) {
-        EXPECT_EQ(Groups::group_of(live, capacity), live == capacity ? 3 : live / 25) << live;
+        EXPECT_EQ(Groups::group_of(live, capacity), live == capacity ? 5 : live * 6 / 100) << live;
     }
 }
 
@@ -88,8 +88,8 @@ TEST_F(FullnessGroupsTest, TheEmptiestIsOfAnyClassAndBelowTheLimit) {
     EXPECT_EQ(groups_.emptiest(Groups::groups), little);
     EXPECT_EQ(groups_.emptiest(1), nullptr);
     groups_.remove(little);
-    EXPECT_EQ(groups_.emptiest(3), half);
-    EXPECT_EQ(groups_.emptiest(2), nullptr) << "it is in group 2";
+    EXPECT_EQ(groups_.emptiest(4), half);
+    EXPECT_EQ(groups_.emptiest(3), nullptr) << "it is in group 3";
 }
 
 TEST_F(FullnessGroupsTest, RandomMovesAgreeWithTheModel) {

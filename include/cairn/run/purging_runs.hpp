@@ -20,8 +20,8 @@ namespace cairn {
 
 class PurgingRuns {
 public:
-    static constexpr std::size_t slack = 16_MiB; ///< K at this border
-    static constexpr std::size_t fraction = 4;   ///< 1/f at this border
+    static constexpr std::size_t slack = 32_MiB; ///< K at this border
+    static constexpr std::size_t fraction = 3;   ///< 1/f at this border
 
     constexpr PurgingRuns() = default;
     PurgingRuns(const PurgingRuns &) = delete;

@@ -7,14 +7,14 @@
 //          at least f empty besides the one that each class allocates from. Between two looks u falls by at
 //          most one step of each superblock.
 // Threads: pure functions.
-// Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i; f = 1/4 as measured best there (5.5).
+// Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i. f is 1/3 here, 1/4 there.
 #pragma once
 
 #include <cairn/run/segment.hpp>
 
 namespace cairn {
 
-template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 4,
+template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 3,
           unsigned Steps = 8>
 struct Emptiness {
     static constexpr std::size_t slack = Slack; ///< K S, bytes
@@ -40,7 +40,10 @@ struct Emptiness {
 
     /// Fullness groups below this one are at least f empty.
     template <unsigned Groups>
-    static constexpr unsigned movable_groups = Groups * (denominator - numerator) / denominator;
+    static constexpr unsigned movable_groups = [] {
+        static_assert(Groups % denominator == 0, "else some that are f empty would be in no such group");
+        return Groups * (denominator - numerator) / denominator;
+    }();
 
     /// Sets the border anew: the next look is one step of frees away. A superblock without live blocks never
     /// reaches its border, so that a lone malloc and free stay on the fast path.

@@ -41,7 +41,7 @@ private:
     OwnerLine *head_ = nullptr;
 };
 
-template <unsigned SizeClasses, unsigned Groups = 4>
+template <unsigned SizeClasses, unsigned Groups = 6>
 class FullnessGroups {
 public:
     static constexpr unsigned groups = Groups;
