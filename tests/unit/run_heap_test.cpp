@@ -206,7 +206,7 @@ TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
 }
 
 TEST_F(RunHeapTest, NoMoreIsPaidThanLiesFreeBeyondTheInvariant) {
-    release(apart(18, mebibyte));
+    release(apart(PurgingRuns::slack / 1_MiB + 2, mebibyte));
     allocate(10 * mebibyte);
     EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack);
     allocate(10 * mebibyte);
