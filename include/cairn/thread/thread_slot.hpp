@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// Thread slots: a small number for each thread, for tables that have an entry for every thread.
+//
+// Adds:    thread_slot(), the calling thread's number: the lowest that no living thread has.
+// Needs:   pthread keys, to learn of a thread's end.
+// Keeps:   while a thread lives nobody else has its number. When it ends, the number, with whatever lies in tables
+//          under it, is the next thread's, which sees all that the former did.
+// Threads: any. No lock, so nothing to repair after a fork: the numbers of threads that the child does not have stay
+//          taken there.
+// Errors:  no_thread_slot when max_thread_slots threads live, or when a thread's end could not be known.
+// Cost:    a load. A walk over the taken numbers and some atomic operations when a thread starts and ends.
+// Source:  STL's pthread_alloc as Hoard, section 6 describes it, needs such a number; the exact scheme is ours.
+#pragma once
+
+#include <cairn/platform/cpu.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include <pthread.h>
+
+namespace cairn {
+
+inline constexpr unsigned max_thread_slots = 1u << 14;
+inline constexpr unsigned no_thread_slot = max_thread_slots;
+
+class ThreadSlots {
+public:
+    static unsigned mine() { return CAIRN_LIKELY(mine_ != unknown_) ? mine_ : take(); }
+
+private:
+    static constexpr unsigned bits_ = 64;
+    static constexpr unsigned unknown_ = max_thread_slots + 1;
+
+    CAIRN_COLD static unsigned take() {
+        if (!have_key()) {
+            return no_thread_slot;
+        }
+        const unsigned slot = lowest_free();
+        if (slot != no_thread_slot && pthread_setspecific(key_, &key_) != 0) {
+            give(slot);
+            return no_thread_slot;
+        }
+        return mine_ = slot;
+    }
+
+    static unsigned lowest_free() {
+        for (unsigned word = 0; word < max_thread_slots / bits_; ++word) {
+            // relaxed: a guess, which the exchange below confirms.
+            std::uint64_t seen = taken_[word].load(std::memory_order_relaxed);
+            while (~seen != 0) {
+                const auto bit = static_cast<unsigned>(std::countr_one(seen));
+                // acquire: pairs with the release in give(), so that we see what the number's last thread left.
+                if (taken_[word].compare_exchange_weak(seen, seen | std::uint64_t{1} << bit,
+                                                       std::memory_order_acquire,
+                                                       std::memory_order_relaxed)) {
+                    return word * bits_ + bit;
+                }
+            }
+        }
+        return no_thread_slot;
+    }
+
+    static void give(unsigned slot) {
+        // release: pairs with the acquire in lowest_free().
+        taken_[slot / bits_].fetch_and(~(std::uint64_t{1} << slot % bits_), std::memory_order_release);
+    }
+
+    /// A thread ends. What it still does in later destructors takes a number anew, and brings us back here.
+    static void thread_ends(void *) {
+        const unsigned slot = mine_;
+        mine_ = unknown_;
+        if (slot < max_thread_slots) {
+            give(slot);
+        }
+    }
+
+    enum KeyState : int { no_key, making_key, usable_key, failed_key };
+
+    /// The first thread makes the key. A stopped one can not keep others: they go on without a number, for now.
+    static bool have_key() {
+        int state = key_state_.load(std::memory_order_acquire); // pairs with the store below
+        // relaxed: nothing was written yet that another thread would have to see.
+        if (state == no_key &&
+            key_state_.compare_exchange_strong(state, making_key, std::memory_order_relaxed)) {
+            state = pthread_key_create(&key_, thread_ends) == 0 ? usable_key : failed_key;
+            key_state_.store(state,
+                             std::memory_order_release); // pairs with the load above: `key_` is written
+        }
+        return state == usable_key;
+    }
+
+    static inline thread_local constinit unsigned mine_ __attribute__((tls_model("initial-exec"))) = unknown_;
+    static inline constinit std::atomic<std::uint64_t> taken_[max_thread_slots / bits_] = {};
+    static inline constinit std::atomic<int> key_state_{no_key};
+    static inline constinit pthread_key_t key_{};
+};
+
+/// The calling thread's number, less than max_thread_slots, or no_thread_slot.
+inline unsigned thread_slot() {
+    return ThreadSlots::mine();
+}
+
+} // namespace cairn
