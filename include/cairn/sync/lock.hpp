@@ -22,7 +22,7 @@
 namespace cairn::sync {
 
 /// Locks are taken in rising rank.
-enum class Rank : std::uint8_t { thread_heap, registry, global_heap, huge, runs, leaf };
+enum class Rank : std::uint8_t { superblock, thread_heap, registry, global_heap, huge, runs, leaf };
 
 class Lock {
 public:
@@ -48,21 +48,34 @@ public:
 
     void unlock() {
         note_rank();
-        // release: pairs with the acquire in lock, lock_contended and try_lock of the next holder.
-        if (CAIRN_UNLIKELY(word_.exchange(free_, std::memory_order_release) == held_with_sleepers_)) {
-            platform::futex_wake(word_);
+        release();
+    }
+
+    /// For who takes all locks of a heap before a fork, in any number and order of ranks, and lets go of them after it
+    /// in the parent and in the child.
+    void hold_across_fork() {
+        if (!take()) {
+            lock_contended();
         }
     }
+    void let_go_after_fork() { release(); }
 
     /// For the child of a fork, where the holder does not exist any more. relaxed: the child is alone.
     void reset_after_fork() { word_.store(free_, std::memory_order_relaxed); }
 
 private:
     bool take() {
-        // acquire: pairs with the release of unlock. relaxed where it fails: nothing was taken.
+        // acquire: pairs with release(). relaxed where it fails: nothing was taken.
         std::uint32_t expected = free_;
         return word_.compare_exchange_strong(expected, held_, std::memory_order_acquire,
                                              std::memory_order_relaxed);
+    }
+
+    void release() {
+        // release: pairs with the acquire of the next holder, in take() or lock_contended().
+        if (CAIRN_UNLIKELY(word_.exchange(free_, std::memory_order_release) == held_with_sleepers_)) {
+            platform::futex_wake(word_);
+        }
     }
 
     CAIRN_COLD void lock_contended() {
@@ -73,7 +86,7 @@ private:
                 return;
             }
         }
-        // acquire: pairs with the release of unlock.
+        // acquire: pairs with release().
         while (word_.exchange(held_with_sleepers_, std::memory_order_acquire) != free_) {
             platform::futex_wait(word_, held_with_sleepers_);
         }
