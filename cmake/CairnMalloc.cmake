@@ -27,18 +27,26 @@ target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"
   PROPERTIES COMPILE_OPTIONS -fexceptions)
 
-add_library(cairn_shared SHARED ${malloc_sources})
-target_compile_options(cairn_shared PRIVATE -fPIC)
+# A shared library that can be preloaded as the malloc of any program.
 # The compiler's driver would add libstdc++ and libgcc_s: the C library and the compiler's own static helpers
 # are all that a malloc may need. Unloading a malloc that has handed out blocks can only crash, hence nodelete.
-target_link_options(cairn_shared PRIVATE -nodefaultlibs
-  LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,now LINKER:-z,relro LINKER:--no-undefined LINKER:-Bsymbolic-functions
-  LINKER:--hash-style=gnu)
-target_link_libraries(cairn_shared PRIVATE $<BUILD_INTERFACE:cairn_malloc_options> -lgcc -lc -lgcc)
+function(cairn_is_a_malloc target)
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_link_options(${target} PRIVATE -nodefaultlibs
+    LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,now LINKER:-z,relro LINKER:--no-undefined
+    LINKER:-Bsymbolic-functions LINKER:--hash-style=gnu)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cairn_malloc_options> -lgcc -lc -lgcc)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+endfunction()
+
+add_library(cairn_shared SHARED ${malloc_sources})
+cairn_is_a_malloc(cairn_shared)
+target_include_directories(cairn_shared PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc")
 
 # Objects of the archive may go into any executable, position independent or not.
 add_library(cairn_static STATIC ${malloc_sources})
 target_compile_options(cairn_static PRIVATE -fPIE)
+target_include_directories(cairn_static PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc")
 target_link_libraries(cairn_static PRIVATE $<BUILD_INTERFACE:cairn_malloc_options>)
 
 foreach(library cairn_shared cairn_static)

@@ -5,7 +5,7 @@
  - a header in a folder of include/cairn/ includes from its own folder and from folders above it in `order`;
  - a header of the kit includes nothing from allocators/, src/, tests/ or bench/;
  - a composition in allocators/ includes headers of the kit and other compositions;
- - src/malloc/ knows an allocator, never its layers: only the folders of `drop_in`;
+ - src/malloc/ and src/family/ know an allocator, never its layers: only the folders of `drop_in`;
  - project headers are included with <>, by their path from the root of the include folder, and exist.
 """
 import pathlib
@@ -13,7 +13,7 @@ import re
 import sys
 
 order = ["core", "platform", "sync", "sizeclass", "source", "layer", "combine", "run", "superblock", "thread",
-         "debug", "adapt"]
+         "debug", "adapt", "family"]
 drop_in = ["core", "platform", "adapt"]
 include = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 own = re.compile(r"^(cairn|allocators|src|tests|bench|examples)/")
@@ -58,7 +58,7 @@ for path in headers("include/cairn"):
         failures.append(f"{path.relative_to(root)}: the folder {folder}/ has no place in the order of includes")
 for path in headers("allocators"):
     check(path, order, ["cairn", "allocators"])
-for path in headers("src/malloc"):
+for path in headers("src/malloc") + headers("src/family"):
     check(path, drop_in, ["cairn", "allocators", "src"])
 
 for failure in failures:

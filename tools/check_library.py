@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the shape of the built malloc: check_library.py libcairn.so libcairn.a
+"""Checks the shape of the built malloc: check_library.py libcairn.so libcairn.a, or check_library.py libcairn-NAME.so
 
  - libcairn.so needs the C library and nothing else, by name and by symbol;
  - its static TLS is at most 8 bytes, so that dlopen finds room for it;
  - nothing runs at start-up to build an object, nothing is registered to run at exit;
  - its relocations are finished at load, its text has none, its stack is not executable, it is never unloaded;
  - it exports the malloc family, the forms of new and delete, and cairn_*, all of them and nothing else.
+
+A library of the family may have more thread-local data, g++ registers its allocator's destructor, which is empty, and of
+cairn_* it has the version only.
 """
 import re
 import subprocess
@@ -39,7 +42,8 @@ def expect(condition, message):
         failures.append(message)
 
 
-shared, static = sys.argv[1:]
+shared, *static = sys.argv[1:]
+flagship = bool(static)
 
 dynamic = output("readelf", "--wide", "--dynamic", shared)
 for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
@@ -52,20 +56,22 @@ expect("STATIC_TLS" in dynamic or "TLS" not in output("readelf", "--wide", "--se
 
 segments = output("readelf", "--wide", "--segments", shared)
 for size in re.findall(r"^\s*TLS\s+(?:0x\w+\s+){4}(0x\w+)", segments, re.MULTILINE):
-    expect(int(size, 16) <= 8, f"has {int(size, 16)} bytes of static TLS, more than 8")
+    expect(int(size, 16) <= (8 if flagship else 128), f"has {int(size, 16)} bytes of static TLS")
 expect(not re.search(r"GNU_STACK.*\bRWE\b", segments), "has an executable stack")
 expect("GNU_RELRO" in segments, "is not linked with -z relro")
 
-for path in (shared, static):
+for path in (shared, *static):
     names = output("nm", path)
     for name in re.findall(r"\b(_GLOBAL__sub_I\w+|__cxx_global_var_init\w*)", names):
-        expect(False, f"{path}: builds an object at start-up ({name})")
+        expect(not flagship, f"{path}: builds an object at start-up ({name})")
     for name in re.findall(r"\bU (__cxa_atexit|__cxa_guard\w*|__cxa_throw|__gxx_personality_v0|_ZSt\w+)", names):
-        expect(False, f"{path}: uses {name}")
+        expect(not flagship and name == "__cxa_atexit", f"{path}: uses {name}")
 
 exports = {name.split("@")[0] for name in re.findall(
     r"\S+ [A-Za-z] (\S+)$", output("nm", "--dynamic", "--defined-only", shared), re.MULTILINE)}
 for name in required_exports:
+    if not flagship and name.startswith("cairn_") and name != "cairn_version":
+        continue
     expect(name in exports, f"does not export {name}")
 for name in sorted(exports):
     expect(allowed_exports.match(name), f"exports {name}")

@@ -84,7 +84,7 @@ CAIRN_EXPORT size_t cairn_statistics_json(char *buffer, size_t size) {
     Room room{buffer, size};
     {
         cairn::TextOut out(Room::take, &room);
-        cairn::report::write_json(out, s, cairn::report::this_process());
+        cairn::report::write_json(out, s, cairn::report::this_process(cairn::process_heap::allocator_name));
     }
     if (size != 0) {
         buffer[room.length < size ? room.length : size - 1] = 0;

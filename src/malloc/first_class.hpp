@@ -22,7 +22,4 @@ namespace cairn::process_heap {
 /// Once, when the library is loaded: first-class heaps then are whole in the child of a fork.
 void keep_heaps_across_fork() noexcept;
 
-/// The process heap's statistics and those of all first-class heaps.
-void whole_statistics(Statistics &out) noexcept;
-
 } // namespace cairn::process_heap

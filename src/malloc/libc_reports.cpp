@@ -5,9 +5,10 @@
 //
 // The types and numbers are those of glibc's <malloc.h>, said again here: other C libraries have none of
 // them, and a program that was built for glibc may be run on one.
-#include "first_class.hpp"
+#include "process.hpp"
 #include "report.hpp"
 
+#include <cairn/platform/features.hpp>
 #include <cairn/platform/syscall.hpp>
 
 #include <cerrno>
@@ -88,10 +89,8 @@ enum Parameter : int {
 };
 
 int set_retained(int bytes) {
-    cairn::Options &options = cairn::options_in_force();
     // -1 is how glibc is told never to trim.
-    options.retain_bytes = bytes < 0 ? static_cast<std::size_t>(INT64_MAX) : static_cast<std::size_t>(bytes);
-    process_heap::apply(options);
+    process_heap::retain(bytes < 0 ? static_cast<std::size_t>(INT64_MAX) : static_cast<std::size_t>(bytes));
     return 1;
 }
 
@@ -123,7 +122,7 @@ CAIRN_EXPORT int malloc_info(int options, std::FILE *stream) {
 CAIRN_EXPORT void malloc_stats() {
     const Statistics s = statistics();
     cairn::TextOut out(take_to_stderr, nullptr);
-    report::write_text(out, s, report::this_process());
+    report::write_text(out, s, report::this_process(cairn::process_heap::allocator_name));
 }
 
 CAIRN_EXPORT int malloc_trim(std::size_t pad) {

@@ -3,9 +3,9 @@
 // The C interface: malloc and its family, as C23, POSIX and glibc have them.
 //
 // Errors:  nullptr and errno = ENOMEM when out of memory, EINVAL for a bad alignment; free keeps errno.
-#include "process_heap.hpp"
 
 #include <cairn/cairn.h>
+#include <process_heap.hpp> // of this folder, or of src/family
 
 #include <cerrno>
 

@@ -6,9 +6,9 @@
 // called and its std::bad_alloc thrown, through weak references; without one an operator new that fails ends
 // the program.
 #include "new_handler.hpp"
-#include "process_heap.hpp"
 
 #include <new>
+#include <process_heap.hpp> // of this folder, or of src/family
 
 using cairn::process_heap::heap;
 

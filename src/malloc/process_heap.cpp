@@ -14,6 +14,7 @@ extern "C" [[gnu::weak]] char libc_single_threaded asm("__libc_single_threaded")
 namespace cairn::process_heap {
 
 constinit Heap heap;
+constexpr const char *const allocator_name = "cairn";
 
 namespace {
 
@@ -94,6 +95,12 @@ void apply(const Options &options) noexcept {
                                          : options.huge_pages == HugePages::dense ? HugePageUse::dense
                                                                                   : HugePageUse::none);
     purger::configure(options);
+}
+
+void retain(std::size_t bytes) noexcept {
+    Options &options = options_in_force();
+    options.retain_bytes = bytes;
+    apply(options);
 }
 
 /// Called once by the library's constructor, when libc is ready.

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "options.hpp"
+#include "process.hpp"
 
 #include <allocators/cairn.hpp>
-#include <cairn/core/statistics.hpp>
 
 namespace cairn::process_heap {
 
@@ -25,10 +25,8 @@ using Heap = Flagship<Life>;
 /// Constant-initialised, never destroyed.
 extern constinit Heap heap;
 
+/// Without first-class heaps.
 void statistics(Statistics &out) noexcept;
-
-/// Gives free memory beyond `keep` bytes back to the operating system now. Bytes given back.
-std::size_t trim(std::size_t keep) noexcept;
 
 /// Takes options over, from the environment or mallopt.
 void apply(const Options &options) noexcept;

@@ -121,7 +121,7 @@ void write_text(TextOut &out, const Statistics &s, const Subject &subject) noexc
     for (std::uint32_t c = 0; c < s.size_classes; ++c) {
         small_blocks += s.by_class[c].live_blocks;
     }
-    out << "cairn " << CAIRN_VERSION_STRING << ": memory of process " << subject.pid << " ("
+    out << subject.allocator << ' ' << CAIRN_VERSION_STRING << ": memory of process " << subject.pid << " ("
         << subject.program << ")\n";
     write_row(out, "live         ", s.live(), "in blocks that the program holds\n");
     write_row(out, "  small      ", s.small_live, "");
@@ -146,7 +146,7 @@ void write_text(TextOut &out, const Statistics &s, const Subject &subject) noexc
 }
 
 void write_json(TextOut &out, const Statistics &s, const Subject &subject) noexcept {
-    out << "{\"allocator\":\"cairn\",\"version\":\"" << CAIRN_VERSION_STRING
+    out << "{\"allocator\":\"" << subject.allocator << "\",\"version\":\"" << CAIRN_VERSION_STRING
         << "\",\"schema\":" << std::uint64_t{json_schema} << ",\"pid\":" << subject.pid << ",\"program\":";
     write_string(out, subject.program);
     out << ",\"live\":" << s.live();
@@ -193,9 +193,9 @@ Arena arena_of(const Statistics &s) noexcept {
     return arena;
 }
 
-Subject this_process() noexcept {
+Subject this_process(const char *allocator) noexcept {
     const char *const name = program_invocation_short_name;
-    return {name != nullptr ? name : "", static_cast<std::uint64_t>(getpid())};
+    return {name != nullptr ? name : "", static_cast<std::uint64_t>(getpid()), allocator};
 }
 
 } // namespace cairn::report

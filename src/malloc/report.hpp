@@ -19,6 +19,7 @@ inline constexpr unsigned json_schema = 1;
 struct Subject {
     const char *program = "";
     std::uint64_t pid = 0;
+    const char *allocator = "cairn";
 };
 
 void write_text(TextOut &out, const Statistics &statistics, const Subject &subject) noexcept;
@@ -35,7 +36,7 @@ struct Arena {
 };
 Arena arena_of(const Statistics &statistics) noexcept;
 
-/// The process that this is.
-Subject this_process() noexcept;
+/// The process that this is, and whose malloc it has.
+Subject this_process(const char *allocator) noexcept;
 
 } // namespace cairn::report

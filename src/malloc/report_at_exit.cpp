@@ -3,7 +3,7 @@
 
 #include <cairn/platform/fatal.hpp>
 #include <src/malloc/environment.hpp>
-#include <src/malloc/first_class.hpp>
+#include <src/malloc/process.hpp>
 #include <src/malloc/quoted.hpp>
 #include <src/malloc/report.hpp>
 
@@ -234,7 +234,7 @@ void write_requested() noexcept {
     const int saved = errno;
     Statistics statistics;
     process_heap::whole_statistics(statistics);
-    const Subject subject = this_process();
+    const Subject subject = this_process(cairn::process_heap::allocator_name);
     if (requested == Form::text) {
         write_summary(statistics, subject);
     } else if (const int error = write_file(statistics, subject); error != 0) {

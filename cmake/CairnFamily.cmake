@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+#
+# The family: lib/libcairn-NAME.so for each src/family/NAME.hpp that names an allocator, all from one drop-in.
+# An underscore of the file's name is a hyphen in the library's.
+
+option(CAIRN_FAMILY "Build the allocators of the documents as libraries that can be preloaded" ON)
+set(CAIRN_FAMILY_NAMES "")
+file(GLOB family_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/family/*.hpp")
+list(REMOVE_ITEM family_headers "${PROJECT_SOURCE_DIR}/src/family/process_heap.hpp")
+if(NOT CAIRN_FAMILY OR NOT family_headers)
+  return()
+endif()
+
+set(family_sources "${PROJECT_SOURCE_DIR}/src/family/drop_in.cpp")
+foreach(source malloc new_delete new_handler libc_reports report report_at_exit)
+  list(APPEND family_sources "${PROJECT_SOURCE_DIR}/src/malloc/${source}.cpp")
+endforeach()
+
+foreach(header IN LISTS family_headers)
+  cmake_path(GET header STEM stem)
+  string(REPLACE "_" "-" name "${stem}")
+  list(APPEND CAIRN_FAMILY_NAMES "${name}")
+  add_library(cairn_${stem} SHARED ${family_sources})
+  cairn_is_a_malloc(cairn_${stem})
+  target_include_directories(cairn_${stem} PRIVATE "${PROJECT_SOURCE_DIR}/src/family")
+  target_compile_definitions(cairn_${stem} PRIVATE "CAIRN_ALLOCATOR=<src/family/${stem}.hpp>" "CAIRN_ALLOCATOR_NAME=\"${name}\"")
+  set_target_properties(cairn_${stem} PROPERTIES OUTPUT_NAME "cairn-${name}")
+  add_dependencies(cairn_product cairn_${stem})
+endforeach()

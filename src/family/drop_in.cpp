@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// An allocator of the family as the malloc of a process: what ties it to start, fork and exit, and what it tells of
+// itself. The functions of the C and C++ interface are those of src/malloc/.
+#include "process_heap.hpp"
+
+#include <cairn/cairn.h>
+#include <src/malloc/report_at_exit.hpp>
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace cairn::process_heap {
+
+constinit Immortal<Allocator> immortal;
+constexpr const char *const allocator_name = CAIRN_ALLOCATOR_NAME;
+
+namespace {
+
+template <class H>
+concept ReportingHeap = requires(H &heap, Statistics &statistics) { heap.statistics(statistics); };
+
+template <class H>
+concept TrimmableHeap = requires(H &heap, std::size_t keep) {
+    { heap.trim(keep) } -> std::same_as<std::size_t>;
+};
+
+/// What a heap with locks offers, so that the child of a fork finds it whole: both are called by the thread that forks.
+template <class H>
+concept ForkLocks = requires(H &heap) {
+    heap.lock_all();
+    heap.unlock_all();
+};
+
+template <class H>
+void report_on(H &heap, Statistics &out) {
+    out = {};
+    if constexpr (ReportingHeap<H>) {
+        heap.statistics(out);
+    }
+}
+
+template <class H>
+std::size_t trim_one(H &heap, std::size_t keep) {
+    if constexpr (TrimmableHeap<H>) {
+        return heap.trim(keep);
+    }
+    return 0;
+}
+
+template <class H>
+void lock_across_forks(H &) {
+    if constexpr (ForkLocks<H>) {
+        constexpr auto lock = [] { immortal.allocator.lock_all(); };
+        constexpr auto unlock = [] { immortal.allocator.unlock_all(); };
+        pthread_atfork(lock, unlock, unlock);
+    }
+}
+
+} // namespace
+
+void whole_statistics(Statistics &out) noexcept {
+    report_on(immortal.allocator, out);
+}
+
+std::size_t trim(std::size_t keep) noexcept {
+    return trim_one(immortal.allocator, keep);
+}
+
+/// These allocators keep what their documents say.
+void retain(std::size_t) noexcept {}
+
+namespace {
+
+/// First of all constructors (-z initfirst), so that others' handlers of fork find the heap unlocked: before the fork
+/// ours runs last, after it first. glibc hands `environ` to constructors before it is set.
+[[gnu::constructor(101)]] void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
+                                       [[maybe_unused]] char **environment) {
+    if constexpr (platform::constructors_have_arguments) {
+        environ = environ != nullptr ? environ : environment;
+    }
+    lock_across_forks(immortal.allocator);
+    report::read_request();
+}
+
+[[gnu::destructor(101)]] void at_exit() {
+    report::write_requested();
+}
+
+} // namespace
+} // namespace cairn::process_heap
+
+extern "C" CAIRN_EXPORT const char *cairn_version(void) {
+    return CAIRN_VERSION_STRING;
+}
