@@ -3,9 +3,11 @@
 """Runs clang-tidy over the kit and the drop-in: check_tidy.py ROOT BUILD
 
 The headers of the kit are read once, from one file that includes all of them; the sources of src/ follow. The
-settings are in .clang-tidy. BUILD holds compile_commands.json.
+settings are in .clang-tidy. BUILD holds compile_commands.json; a source that is compiled for many libraries is read
+as the first of them has it.
 """
 import concurrent.futures
+import json
 import os
 import pathlib
 import subprocess
@@ -18,11 +20,19 @@ names = [str(path.relative_to(root / "include")) for path in sorted((root / "inc
 names += [str(path.relative_to(root)) for path in sorted((root / "allocators").rglob("*.hpp"))]
 everything.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
 
+commands = {}
+for command in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+    commands.setdefault(command["file"], command)
+database = build / "tidy"
+database.mkdir(exist_ok=True)
+(database / "compile_commands.json").write_text(json.dumps(list(commands.values())), encoding="utf-8")
+
 common = ["clang-tidy-19", "--quiet", f"--config-file={root}/.clang-tidy",
           f"--header-filter=^{root}/(include|allocators|src)/"]
 jobs = [[*common, str(everything), "--", "-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion",
          "-Wno-sign-conversion", "-Wundef", f"-I{root}/include", f"-I{root}"]]
-jobs += [[*common, "--extra-arg=-Wno-sign-conversion", "-p", str(build), str(path)] for path in sorted((root / "src").rglob("*.cpp"))]
+jobs += [[*common, "--extra-arg=-Wno-sign-conversion", "-p", str(database), str(path)]
+         for path in sorted((root / "src").rglob("*.cpp")) if str(path) in commands]
 
 
 def tidy(command):
