@@ -18,6 +18,10 @@ foreach(target cairn_malloc cairn_shared cairn_static cairn_program)
   endif()
 endforeach()
 install(TARGETS ${installed_targets} EXPORT cairn)
+foreach(name IN LISTS CAIRN_FAMILY_NAMES)
+  string(REPLACE "-" "_" stem "${name}")
+  install(TARGETS cairn_${stem} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/cairn")
 configure_package_config_file(cmake/cairnConfig.cmake.in "${PROJECT_BINARY_DIR}/cairnConfig.cmake"

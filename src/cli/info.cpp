@@ -3,6 +3,7 @@
 // `cairn info`: version, build, system, size classes, the constants of the bound, options. Every figure is
 // the code's own constant.
 #include <src/cli/commands.hpp>
+#include <src/cli/libraries.hpp>
 
 #include <allocators/cairn.hpp>
 #include <src/malloc/option_text.hpp>
@@ -62,6 +63,7 @@ Json gather() {
         {"superblock_longest", superblock_bytes(Classes::count - 1)},
         {"heap_constant", heap_constant()},
     };
+    all["allocators"] = allocator_names();
     for (const Option &option : option_table) {
         const std::int64_t value = option.get(options_in_force());
         all["options"].push_back({{"name", option.name},
@@ -91,7 +93,12 @@ void print(const Json &all) {
         << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
         << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
         << "\n  heap constant  " << bound["heap_constant"]
-        << " bytes: K S in the global heap, free blocks in the bins, the heap itself\n\noptions in force\n";
+        << " bytes: K S in the global heap, free blocks in the bins, the heap itself\n\nallocators (cairn "
+           "run --allocator NAME)\n ";
+    for (const Json &name : all["allocators"]) {
+        std::cout << ' ' << text(name);
+    }
+    std::cout << "\n\noptions in force\n";
     for (const Json &option : all["options"]) {
         std::cout << "  " << std::left << std::setw(14) << text(option["name"]) << ' ' << std::setw(8)
                   << text(option["value"]) << ' ' << text(option["help"]) << '\n';

@@ -4,6 +4,7 @@
 // and terminal are the program's own.
 #include <src/cli/commands.hpp>
 #include <src/cli/executable.hpp>
+#include <src/cli/libraries.hpp>
 
 #include <cerrno>
 #include <cstdlib>
@@ -23,33 +24,19 @@ int failed(int status, const std::string &what) {
     return status;
 }
 
-/// The folder of the libraries, found from where this program is: a build tree and an installed one may both
-/// be moved.
-fs::path library_folder() {
-    const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const char *folder : {CAIRN_LIBRARY_FOLDER, "../lib"}) {
-        const fs::path library = (own / folder).lexically_normal();
-        if (fs::exists(library / "libcairn.so")) {
-            return library;
-        }
-    }
-    return (own / CAIRN_LIBRARY_FOLDER).lexically_normal();
-}
-
 /// The library's file; 0, or the exit status after a complaint.
 int find_library(const std::string &allocator, fs::path &library) {
     const bool is_file = allocator.find('/') != std::string::npos || fs::path(allocator).extension() == ".so";
     const bool is_name = !is_file && !allocator.empty() && allocator != "cairn";
-    if (is_file) {
-        library = fs::absolute(allocator);
-    } else {
-        library = library_folder() / (is_name ? "libcairn-" + allocator + ".so" : "libcairn.so");
-    }
+    library = is_file ? fs::absolute(allocator) : library_of(is_name ? allocator : "cairn");
     std::error_code error;
     if (!fs::exists(library, error)) {
         if (is_name) {
-            return failed(wrong_usage,
-                          "there is no allocator '" + allocator + "': no file " + library.string());
+            std::string known;
+            for (const std::string &name : allocator_names()) {
+                known += (known.empty() ? "" : ", ") + name;
+            }
+            return failed(wrong_usage, "there is no allocator '" + allocator + "'; there are: " + known);
         }
         return failed(can_not_run, "there is no library " + library.string());
     }

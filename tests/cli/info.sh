@@ -19,8 +19,9 @@ info = json.load(sys.stdin)
 classes = info["size_classes"]
 options = {option["name"]: option for option in info["options"]}
 bound = info["bound"]
-assert set(info) == {"version", "build", "system", "bound", "options", "size_classes"}, info.keys()
+assert set(info) == {"version", "build", "system", "bound", "allocators", "options", "size_classes"}, info.keys()
 assert info["build"]["type"] and info["build"]["compiler"]
+assert info["allocators"][0] == "cairn"
 assert info["system"]["page_size"] == int(sys.argv[1])
 assert options["purge_delay"]["value"] == "2s" and options["purge_delay"]["default"] == "500ms"
 assert options["huge_pages"]["value"] == "dense" and options["retain"]["value"] == "1M"

@@ -82,7 +82,7 @@ ends 127 run -- "$scratch/nothing" && one_line "can not run"
 : >"$scratch/plain"
 ends 126 run -- "$scratch/plain" && one_line "can not run"
 ends 126 run --allocator "$scratch/nothing.so" -- true && one_line "there is no library $scratch/nothing.so"
-ends 2 run --allocator nobody -- true && one_line "there is no allocator 'nobody'"
+ends 2 run --allocator nobody -- true && one_line "there is no allocator 'nobody'; there are: cairn"
 rm "$scratch/tree/lib/libcairn.so"
 cairn_kept=$cairn
 cairn=$scratch/tree/bin/cairn
