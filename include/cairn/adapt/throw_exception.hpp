@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// ThrowExceptionHeap: std::bad_alloc instead of nullptr, for who can not go on without the memory.
+//
+// Adds:    the exception. It has exactly the capabilities of the heap below.
+// Needs:   a heap. Not for use inside a malloc: a thrown exception is allocated.
+// Keeps:   no operation returns nullptr, but for a request of no bytes, where nullptr is an answer and no lack
+//          of memory. A block whose reallocate throws is as it was.
+// Threads: those of the heap below.
+// Errors:  std::bad_alloc.
+// Cost:    a comparison.
+// Source:  Heap Layers, Table 1: ThrowExceptionHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <new>
+
+namespace cairn {
+
+template <Heap Super>
+class ThrowExceptionHeap : private Super {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    void *malloc(std::size_t size) { return some(Super::malloc(size), size); }
+    void free(void *p) { Super::free(p); }
+
+    void *memalign(std::size_t wanted, std::size_t size)
+        requires AlignedHeap<Super>
+    {
+        return some(Super::memalign(wanted, size), size);
+    }
+
+    void *reallocate(void *p, std::size_t size)
+        requires ReallocatingHeap<Super>
+    {
+        return some(Super::reallocate(p, size), size);
+    }
+
+    void *malloc_zeroed(std::size_t size)
+        requires ZeroingHeap<Super>
+    {
+        return some(Super::malloc_zeroed(size), size);
+    }
+
+    void *calloc(std::size_t count, std::size_t size)
+        requires ArrayHeap<Super>
+    {
+        return some(Super::calloc(count, size), count == 0 ? 0 : size);
+    }
+
+    std::size_t getSize(void *p) const
+        requires SizedHeap<Super>
+    {
+        return Super::getSize(p);
+    }
+
+    bool owns(const void *p) const
+        requires OwningHeap<Super>
+    {
+        return Super::owns(p);
+    }
+
+    std::size_t remaining() const
+        requires BoundedHeap<Super>
+    {
+        return Super::remaining();
+    }
+
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        Super::clear();
+    }
+
+private:
+    static void *some(void *block, std::size_t size) {
+        if (CAIRN_UNLIKELY(block == nullptr && size != 0)) {
+            throw std::bad_alloc();
+        }
+        return block;
+    }
+};
+
+struct ThrowException {
+    template <class Super>
+    using on = ThrowExceptionHeap<Super>;
+};
+
+} // namespace cairn

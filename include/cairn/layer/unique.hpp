@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// UniqueHeap: every object of this type is a name for one and the same heap, so that several layers, or several
+// objects, draw from it.
+//
+//     using Pages = UniqueHeap<BumpHeap<MmapHeap>>;
+//     FreelistHeap<Pages> nodes, edges;   // one region below both
+//
+// Adds:    sharing. Every capability of the shared heap but clear: that would take the blocks of all others.
+// Needs:   a heap with a constexpr constructor. `Tag` tells apart what would otherwise be one heap.
+// Keeps:   the shared heap is there before the first constructor runs and is never destroyed, so an object with
+//          static storage may use it at any time. Destroying a UniqueHeap therefore gives nothing back: what the
+//          layers above return stays in the shared heap for the next user, to the end of the process.
+// Threads: those of the shared heap. Users in several threads need one that locks (LockedHeap).
+// Errors:  those of the shared heap.
+// Cost:    none: an object is empty, and a call is that of an object with a known address.
+// Source:  Heap Layers, Table 1: UniqueHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+
+#include <type_traits>
+
+namespace cairn {
+
+namespace detail {
+/// A heap with static storage whose destructor never runs.
+template <Heap H>
+union Immortal {
+    constexpr Immortal() : heap() {}
+    // Not defaulted: that would be deleted where H's destructor does something.
+    constexpr ~Immortal() {} // NOLINT(modernize-use-equals-default)
+    H heap;
+};
+
+/// A heap's way to record sizes, where it has one, as the member of a layer that does not change it.
+template <class H>
+struct SameRecordAs {};
+template <SelfSizedHeap H>
+struct SameRecordAs<H> {
+    using SizeRecord = typename H::SizeRecord;
+};
+} // namespace detail
+
+template <Heap Super, class Tag = void>
+class UniqueHeap : public detail::SameRecordAs<Super> {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    static void *malloc(std::size_t size) { return the_.heap.malloc(size); }
+    static void free(void *p) { the_.heap.free(p); }
+
+    static std::size_t getSize(void *p)
+        requires SizedHeap<Super>
+    {
+        return the_.heap.getSize(p);
+    }
+
+    static void *memalign(std::size_t wanted, std::size_t size)
+        requires AlignedHeap<Super>
+    {
+        return the_.heap.memalign(wanted, size);
+    }
+
+    static void *reallocate(void *p, std::size_t size)
+        requires ReallocatingHeap<Super>
+    {
+        return the_.heap.reallocate(p, size);
+    }
+
+    static void *malloc_zeroed(std::size_t size)
+        requires ZeroingHeap<Super>
+    {
+        return the_.heap.malloc_zeroed(size);
+    }
+
+    static void *calloc(std::size_t count, std::size_t size)
+        requires ArrayHeap<Super>
+    {
+        return the_.heap.calloc(count, size);
+    }
+
+    static bool owns(const void *p)
+        requires OwningHeap<Super>
+    {
+        return the_.heap.owns(p);
+    }
+
+    static std::size_t remaining()
+        requires BoundedHeap<Super>
+    {
+        return the_.heap.remaining();
+    }
+
+private:
+    static inline constinit detail::Immortal<Super> the_{};
+};
+
+template <class Tag = void>
+struct Unique {
+    template <class Super>
+    using on = UniqueHeap<Super, Tag>;
+};
+
+} // namespace cairn

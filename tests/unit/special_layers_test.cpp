@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//
+// BoundedFreelistHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is special about
+// each.
+#include <cairn/adapt/throw_exception.hpp>
+#include <cairn/core/archetype.hpp>
+#include <cairn/core/compose.hpp>
+#include <cairn/layer/bounded_freelist.hpp>
+#include <cairn/layer/bump.hpp>
+#include <cairn/layer/freelist.hpp>
+#include <cairn/layer/size_header.hpp>
+#include <cairn/layer/unique.hpp>
+#include <cairn/source/mmap.hpp>
+#include <cairn/source/static_buffer.hpp>
+#include <cairn/source/system_malloc.hpp>
+#include <cairn/thread/locked.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <type_traits>
+
+using namespace cairn;
+
+namespace {
+using Rich = Archetype<Capability::all>;
+} // namespace
+
+template class cairn::BoundedFreelistHeap<Archetype<>, 1>;
+template class cairn::BoundedFreelistHeap<Rich, 10>;
+template class cairn::UniqueHeap<Archetype<>>;
+template class cairn::UniqueHeap<Rich>;
+template class cairn::UniqueHeap<SelfSizedArchetype>;
+template class cairn::ThrowExceptionHeap<Archetype<>>;
+template class cairn::ThrowExceptionHeap<Rich>;
+
+namespace {
+
+using enum Capability;
+static_assert(capabilities_of<BoundedFreelistHeap<Rich, 10>> == (sized | owning | clearable));
+static_assert(capabilities_of<BoundedFreelistHeap<Archetype<>, 10>> == none);
+
+// Each capability alone is passed, and none is invented.
+template <unsigned... Bit>
+constexpr bool passed(std::integer_sequence<unsigned, Bit...>) {
+    return ((capabilities_of<ThrowExceptionHeap<Archetype<Capability{1u << Bit}>>> == Capability{1u << Bit} &&
+             capabilities_of<UniqueHeap<Archetype<Capability{1u << Bit}>>> ==
+                 (Capability{1u << Bit} == clearable ? none : Capability{1u << Bit})) &&
+            ...);
+}
+static_assert(passed(std::make_integer_sequence<unsigned, 8>()));
+static_assert(capabilities_of<ThrowExceptionHeap<Rich>> == all);
+static_assert(capabilities_of<ThrowExceptionHeap<Archetype<>>> == none);
+static_assert(!ClearableHeap<UniqueHeap<Rich>>, "one of several users must not take the blocks of all");
+static_assert(capabilities_of<UniqueHeap<Archetype<>>> == none);
+
+// Blocks that tell their size do so through a shared heap too.
+static_assert(SelfSizedHeap<UniqueHeap<SizeHeaderHeap<MmapHeap>>> && !SelfSizedHeap<UniqueHeap<Rich>>);
+static_assert(SameSizeRecord<UniqueHeap<SizeHeaderHeap<MmapHeap>>, SizeHeaderHeap<MallocHeap>>);
+static_assert(std::is_empty_v<UniqueHeap<BumpHeap<MmapHeap>>>);
+
+static_assert(!std::is_convertible_v<ThrowExceptionHeap<Rich> *, Rich *>);
+static_assert(!std::is_convertible_v<BoundedFreelistHeap<Rich, 10> *, Rich *>);
+static_assert(!std::copy_constructible<BoundedFreelistHeap<MmapHeap, 10>>);
+
+static_assert(std::same_as<Compose<Rich, BoundedFreelist<10>, Unique<int>, ThrowException>,
+                           ThrowExceptionHeap<UniqueHeap<BoundedFreelistHeap<Rich, 10>, int>>>);
+
+class Counting {
+public:
+    void *malloc(std::size_t size) {
+        ++live;
+        return below_.malloc(size);
+    }
+    void free(void *p) {
+        --live;
+        below_.free(p);
+    }
+    static inline int live = 0;
+
+private:
+    MallocHeap below_;
+};
+
+TEST(BoundedFreelist, PassesOnWhatIsMoreThanItsBound) {
+    {
+        Compose<Counting, BoundedFreelist<3>> heap;
+        void *blocks[5];
+        for (int round = 0; round < 2; ++round) {
+            for (void *&block : blocks) {
+                block = heap.malloc(48);
+            }
+            EXPECT_EQ(Counting::live, 5);
+            for (void *block : blocks) {
+                heap.free(block);
+            }
+            EXPECT_EQ(Counting::live, 3) << "three are kept, two went back";
+        }
+        EXPECT_EQ(heap.malloc(48), blocks[2]) << "the last one that was kept";
+        EXPECT_EQ(heap.malloc(48), blocks[1]);
+        heap.free(blocks[2]);
+        heap.free(blocks[1]);
+    }
+    EXPECT_EQ(Counting::live, 0);
+}
+
+TEST(BoundedFreelist, IsEmptyWhenItIsCleared) {
+    Compose<MmapHeap, Bump<>, BoundedFreelist<2>> heap;
+    heap.free(heap.malloc(48));
+    heap.clear();
+    void *const a = heap.malloc(96); // another size: all blocks are gone
+    void *const b = heap.malloc(96);
+    EXPECT_NE(a, b);
+    heap.free(a);
+    heap.free(b);
+    EXPECT_EQ(heap.malloc(96), b);
+    EXPECT_EQ(heap.malloc(96), a);
+}
+
+TEST(Unique, IsOneHeapForAllItsNames) {
+    using Region = Compose<MmapHeap, Bump<>, Unique<class TestOne>>;
+    using Other = Compose<MmapHeap, Bump<>, Unique<class TestOther>>;
+    Compose<Region, Freelist> nodes;
+    Compose<Region, Freelist> edges;
+    auto *const node = static_cast<char *>(nodes.malloc(16));
+    auto *const edge = static_cast<char *>(edges.malloc(48));
+    EXPECT_EQ(edge, node + 16) << "side by side in one region";
+    EXPECT_TRUE(nodes.owns(edge) && edges.owns(node));
+    EXPECT_FALSE(Other::owns(node)) << "another tag, another heap";
+}
+
+TEST(Unique, OutlivesItsNames) {
+    using Region = Compose<MmapHeap, Bump<>, Unique<class TestTwo>>;
+    char *kept = nullptr;
+    {
+        Region name;
+        kept = static_cast<char *>(name.malloc(48));
+        *kept = 'k';
+    }
+    EXPECT_TRUE(Region::owns(kept));
+    EXPECT_EQ(*kept, 'k');
+}
+
+// Used by constructors and destructors of static objects: the heap is there before and after.
+struct Early {
+    Early() : block(Heap::malloc(48)) {}
+    ~Early() {
+        if (!Heap::owns(block)) {
+            std::abort();
+        }
+    }
+    using Heap = Compose<MmapHeap, Bump<>, Unique<Early>>;
+    void *block;
+};
+Early early;
+
+TEST(Unique, IsThereBeforeTheFirstConstructor) {
+    EXPECT_TRUE(Early::Heap::owns(early.block));
+}
+
+TEST(Unique, IsSharedByThreadsIfItLocks) {
+    using Pages = Compose<MmapHeap, Bump<>, Locked<>, Unique<class TestThree>>;
+    const auto work = [] {
+        Compose<Pages, Freelist> nodes;
+        for (int i = 0; i < 1000; ++i) {
+            auto *const p = static_cast<int *>(nodes.malloc(48));
+            *p = i;
+            if (i % 3 == 0) {
+                nodes.free(p);
+            }
+        }
+    };
+    std::thread one(work);
+    std::thread other(work);
+    one.join();
+    other.join();
+}
+
+TEST(ThrowException, IsBadAllocForEveryOperation) {
+    ThrowExceptionHeap<Rich> heap;
+    EXPECT_THROW(static_cast<void>(heap.malloc(1)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(heap.memalign(64, 1)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(heap.reallocate(nullptr, 1)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(heap.malloc_zeroed(1)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(heap.calloc(1, 1)), std::bad_alloc);
+    EXPECT_EQ(heap.malloc(0), nullptr) << "nothing was asked for";
+    EXPECT_EQ(heap.calloc(0, 8), nullptr);
+    EXPECT_EQ(heap.calloc(8, 0), nullptr);
+}
+
+TEST(ThrowException, LeavesTheHeapUsable) {
+    Compose<StaticBufferHeap<64>, ThrowException> heap;
+    EXPECT_NE(heap.malloc(48), nullptr);
+    EXPECT_THROW(static_cast<void>(heap.malloc(48)), std::bad_alloc);
+    EXPECT_NE(heap.malloc(16), nullptr) << "a smaller request";
+}
+
+} // namespace
