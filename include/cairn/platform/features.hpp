@@ -42,6 +42,13 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
+/// The threads of a test run one at a time, as its scheduler says: who would sleep lets it choose another.
+#if defined(CAIRN_SIMULATED)
+inline constexpr bool simulated = true;
+#else
+inline constexpr bool simulated = false;
+#endif
+
 /// glibc calls constructors with the arguments of main.
 #if defined(__GLIBC__)
 inline constexpr bool constructors_have_arguments = true;

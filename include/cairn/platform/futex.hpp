@@ -7,6 +7,7 @@
 // Cost:    a system call each.
 #pragma once
 
+#include <cairn/platform/features.hpp>
 #include <cairn/platform/syscall.hpp>
 
 #include <atomic>
@@ -15,10 +16,16 @@
 
 #include <linux/futex.h>
 
+/// The scheduler's, where there is one (features.hpp: simulated).
+extern "C" void cairn_simulated_wait();
+
 namespace cairn::platform {
 
 /// Sleeps while `word` holds `expected`, at most `milliseconds` (negative: for ever).
 inline void futex_wait(std::atomic<std::uint32_t> &word, std::uint32_t expected, long milliseconds = -1) {
+    if constexpr (simulated) {
+        return cairn_simulated_wait();
+    }
     timespec timeout{milliseconds / 1000, milliseconds % 1000 * 1000000};
     raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected),
                 milliseconds < 0 ? 0 : reinterpret_cast<long>(&timeout));
@@ -29,6 +36,9 @@ inline void futex_wake(std::atomic<std::uint32_t> &word, int count = 1) {
 }
 
 inline void yield() {
+    if constexpr (simulated) {
+        return cairn_simulated_wait();
+    }
     raw_syscall(SYS_sched_yield);
 }
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+//
+// Counts what an allocator makes caches send to each other, per pair of malloc and free, with P threads each on a
+// processor of its own. docs/coherence.md says what is counted and how to read it. The counts of two runs are the same.
+#include "runtime.hpp"
+#include "sharing.hpp"
+#include "subject.hpp"
+
+#include "../common/options.hpp"
+#include "../common/random.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include <sys/personality.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cairn::coherence;
+using cairn::bench::Random;
+
+struct Block {
+    void *p = nullptr;
+    std::size_t size = 0;
+};
+
+Sharing sharing;
+std::uint64_t pairs = 0;
+
+Block take(unsigned thread, std::size_t size) {
+    const Block block{subject_malloc(size), size};
+    if (block.p == nullptr) {
+        std::fprintf(stderr, "%s: out of memory\n", subject_name());
+        std::exit(1);
+    }
+    sharing.handed_out(thread, block.p, size);
+    program_writes(block.p, size);
+    std::memset(block.p, 1, size);
+    return block;
+}
+
+/// The program looks at a block before it frees it.
+void drop(Block &block) {
+    if (block.p != nullptr) {
+        program_reads(block.p, block.size);
+        sharing.freed(block.p, block.size);
+        subject_free(block.p);
+        block.p = nullptr;
+        ++pairs;
+    }
+}
+
+/// What a thread does in one step, however many blocks that are.
+struct Worker {
+    unsigned thread;
+    unsigned threads;
+    std::size_t size;
+    std::size_t batch;
+    Random random;
+    std::vector<Block> held;
+};
+
+/// Blocks on their way to a thread.
+std::vector<std::deque<Block>> mail;
+
+void pass_on(unsigned to, Block block) {
+    sharing.passed_on(block.p, block.size);
+    mail[to].push_back(block);
+}
+
+std::size_t any_size(Worker &w) {
+    return w.random.log_between(8, 2047);
+}
+
+/// malloc and free of a batch, nothing passes between threads.
+void local(Worker &w) {
+    for (std::size_t i = 0; i < w.batch; ++i) {
+        w.held[i] = take(w.thread, w.size);
+    }
+    for (std::size_t i = 0; i < w.batch; ++i) {
+        drop(w.held[i]);
+    }
+}
+
+/// Each thread frees what its neighbour allocated.
+void remote(Worker &w) {
+    for (std::size_t i = 0; i < w.batch; ++i) {
+        pass_on((w.thread + 1) % w.threads, take(w.thread, w.size));
+    }
+    for (std::size_t i = 0; i < w.batch && !mail[w.thread].empty(); ++i) {
+        drop(mail[w.thread].front());
+        mail[w.thread].pop_front();
+    }
+}
+
+/// Thread 0 allocates for all others, which free.
+void producer(Worker &w) {
+    if (w.thread == 0) {
+        for (std::size_t i = 0; i < w.batch * (w.threads - 1); ++i) {
+            pass_on(1 + static_cast<unsigned>(i % (w.threads - 1)), take(0, w.size));
+        }
+        return;
+    }
+    while (!mail[w.thread].empty()) {
+        drop(mail[w.thread].front());
+        mail[w.thread].pop_front();
+    }
+}
+
+/// Blocks of all sizes that live long and short, nothing passes between threads.
+void mixed(Worker &w) {
+    for (std::size_t i = 0; i < w.batch; ++i) {
+        Block &block = w.held[w.random.below(w.held.size())];
+        drop(block);
+        block = take(w.thread, any_size(w));
+    }
+}
+
+/// The same, and one block in fifty is another thread's: LKmalloc's 2 %.
+void bleeding(Worker &w) {
+    for (std::size_t i = 0; i < w.batch; ++i) {
+        Block &block = w.held[w.random.below(w.held.size())];
+        drop(block);
+        block = take(w.thread, any_size(w));
+        if (w.random.below(50) == 0) {
+            pass_on(static_cast<unsigned>(w.random.below(w.threads)), block);
+            block.p = nullptr;
+            if (!mail[w.thread].empty()) {
+                block = mail[w.thread].front();
+                mail[w.thread].pop_front();
+            }
+        }
+    }
+}
+
+struct Workload {
+    const char *name;
+    void (*step)(Worker &);
+    unsigned least_threads;
+};
+constexpr Workload workloads[] = {
+    {"local", local, 1}, {"remote", remote, 2},     {"producer", producer, 2},
+    {"mixed", mixed, 1}, {"bleeding", bleeding, 2},
+};
+
+const Workload *find(const char *name) {
+    for (const Workload &workload : workloads) {
+        if (std::strcmp(workload.name, name) == 0) {
+            return &workload;
+        }
+    }
+    return nullptr;
+}
+
+/// Addresses decide which heap a hash of a thread's id finds: they have to be the same in every run.
+void without_address_randomisation(char **words) {
+    const int now = personality(0xffffffff);
+    if ((now & ADDR_NO_RANDOMIZE) == 0 &&
+        personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) != -1) {
+        execv("/proc/self/exe", words);
+    }
+}
+
+} // namespace
+
+int main(int count, char **words) {
+    without_address_randomisation(words);
+    cairn::bench::Options options(count, words, "counts the coherence traffic of an allocator");
+    const char *const name = options.word("workload", "local", "local, remote, producer, mixed or bleeding");
+    Schedule schedule;
+    schedule.threads = static_cast<unsigned>(options.number("threads", 2, "at most 256"));
+    const std::uint64_t size = options.number("size", 64, "of a block, in bytes");
+    const std::uint64_t batch = options.number("batch", 1, "blocks that a thread takes at a time");
+    const std::uint64_t held = options.number("held", 256, "blocks that a thread holds (mixed, bleeding)");
+    const std::uint64_t steps = options.number("steps", 200, "of each thread, counted");
+    const std::uint64_t warmup = options.number("warmup", 200, "steps of each thread before");
+    schedule.seed = options.number("seed", 0, "where threads are stopped inside the allocator; 0: nowhere");
+    options.finish();
+    const Workload *const workload = find(name);
+    if (workload == nullptr) {
+        options.refuse("workload", name);
+    }
+    if (schedule.threads < workload->least_threads || schedule.threads > most_caches) {
+        std::fprintf(stderr, "coherence: %s needs %u to %u threads\n", name, workload->least_threads,
+                     most_caches);
+        return 2;
+    }
+    if (size == 0 || batch == 0 || held == 0) {
+        std::fprintf(stderr, "coherence: sizes and numbers of blocks are at least 1\n");
+        return 2;
+    }
+
+    mail.resize(schedule.threads);
+    Traffic before;
+    std::uint64_t pairs_before = 0;
+    Traffic during;
+    std::uint64_t pairs_during = 0;
+    run(schedule, [&](unsigned thread) {
+        Worker worker{thread, schedule.threads, size, batch, Random(thread + 1), {}};
+        worker.held.resize(held < batch ? batch : held);
+        for (std::uint64_t i = 0; i < warmup; ++i) {
+            workload->step(worker);
+            turn();
+        }
+        meet();
+        if (thread == 0) {
+            before = allocator_traffic();
+            pairs_before = pairs;
+        }
+        meet();
+        for (std::uint64_t i = 0; i < steps; ++i) {
+            workload->step(worker);
+            turn();
+        }
+        meet();
+        if (thread == 0) {
+            during = allocator_traffic() - before;
+            pairs_during = pairs - pairs_before;
+        }
+        meet();
+        for (Block &block : worker.held) {
+            drop(block);
+        }
+        while (!mail[thread].empty()) {
+            drop(mail[thread].front());
+            mail[thread].pop_front();
+        }
+        subject_thread_ends();
+    });
+
+    const double n = pairs_during == 0 ? 1 : static_cast<double>(pairs_during);
+    std::printf(
+        "{\"allocator\":\"%s\",\"workload\":\"%s\",\"threads\":%u,\"size\":%llu,\"batch\":%llu,\"seed\":%llu,"
+        "\"pairs\":%llu,\"reads\":%.4f,\"writes\":%.4f,\"upgrades\":%.4f,\"transfers\":%.4f,\"rmws\":%.4f,"
+        "\"cold\":%.4f,\"blocks\":%llu,\"falsely_shared\":%llu}\n",
+        subject_name(), name, schedule.threads, static_cast<unsigned long long>(size),
+        static_cast<unsigned long long>(batch), static_cast<unsigned long long>(schedule.seed),
+        static_cast<unsigned long long>(pairs_during), static_cast<double>(during.reads) / n,
+        static_cast<double>(during.writes) / n, static_cast<double>(during.upgrades) / n,
+        static_cast<double>(during.transfers()) / n, static_cast<double>(during.rmws) / n,
+        static_cast<double>(during.cold) / n, static_cast<unsigned long long>(sharing.blocks()),
+        static_cast<unsigned long long>(sharing.shared()));
+    return 0;
+}

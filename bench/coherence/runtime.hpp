@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// The runtime under an allocator that was compiled with -fsanitize=thread: its loads and stores call us instead of the
+// sanitizer's library. Threads are real, but one runs at a time, the one that has the baton: so every count is the same
+// in every run.
+//
+// Threads: what is here is called by threads that `run` started.
+#pragma once
+
+#include "cache.hpp"
+
+#include <functional>
+
+namespace cairn::coherence {
+
+/// How the baton is passed on.
+struct Schedule {
+    unsigned threads = 1;
+    /// 0: at turns only. Else the seed of where else: at one atomic operation in `every` the baton goes to a thread that
+    /// the seed chooses, in the midst of the allocator.
+    std::uint64_t seed = 0;
+    unsigned every = 8;
+};
+
+/// Runs body(0) ... body(threads - 1), each in a thread and with a cache of its own.
+void run(const Schedule &schedule, const std::function<void(unsigned)> &body);
+
+/// The end of a step: the baton goes to the next thread.
+void turn();
+
+/// All threads come here before any goes on.
+void meet();
+
+/// The program itself writes or reads a block. Lines move, and the count is the program's, not the allocator's.
+void program_writes(void *p, std::size_t size);
+void program_reads(const void *p, std::size_t size);
+
+/// Of all that the allocator did since the start.
+Traffic allocator_traffic();
+
+} // namespace cairn::coherence

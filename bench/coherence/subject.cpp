@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// One allocator, as an object of its own beside the program's malloc. CAIRN_ALLOCATOR is the header that names it.
+#include "subject.hpp"
+
+#include CAIRN_ALLOCATOR
+
+namespace cairn::coherence {
+namespace {
+
+using process_heap::Allocator;
+
+/// Never destroyed, as in a drop-in.
+union Immortal {
+    constexpr Immortal() : heap() {}
+    ~Immortal() {} // NOLINT(modernize-use-equals-default): a default one would be deleted
+    Allocator heap;
+};
+constinit Immortal immortal;
+
+template <class H>
+void end_thread(H &heap) {
+    if constexpr (requires { heap.detach(); }) {
+        heap.detach();
+    }
+}
+
+} // namespace
+
+void *subject_malloc(std::size_t size) {
+    return immortal.heap.malloc(size);
+}
+void subject_free(void *p) {
+    immortal.heap.free(p);
+}
+void subject_thread_ends() {
+    end_thread(immortal.heap);
+}
+const char *subject_name() {
+    return CAIRN_ALLOCATOR_NAME;
+}
+
+} // namespace cairn::coherence
