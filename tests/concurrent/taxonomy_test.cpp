@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// The allocators of Hoard's taxonomy (its Table 7) under threads.
+#include "threads_suite.hpp"
+
+#include <allocators/mtmalloc_like.hpp>
+#include <allocators/owned.hpp>
+#include <allocators/private.hpp>
+
+namespace cairn::concurrent {
+
+using Taxonomy = testing::Types<PrivateHeaps<>, OwnedHeaps<>, MtmallocLike<>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Taxonomy, Threads, Taxonomy);
+
+} // namespace cairn::concurrent

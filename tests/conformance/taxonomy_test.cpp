@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// The allocators of Hoard's taxonomy (its Table 7) as heaps like any other.
+#include "suite.hpp"
+
+#include <allocators/mtmalloc_like.hpp>
+#include <allocators/owned.hpp>
+#include <allocators/private.hpp>
+
+namespace cairn::conformance {
+
+template <class H>
+struct TaxonomyRow : Row<H> {
+    static constexpr bool thread_safe = true;
+    static constexpr std::size_t alignment_for(std::size_t size) { return size < 16 ? 8 : 16; }
+};
+
+using Rows =
+    testing::Types<TaxonomyRow<PrivateHeaps<>>, TaxonomyRow<OwnedHeaps<>>, TaxonomyRow<MtmallocLike<>>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Taxonomy, Conformance, Rows);
+
+} // namespace cairn::conformance
