@@ -6,14 +6,20 @@
 
 #include <cairn/adapt/per_class.hpp>
 #include <cairn/adapt/throw_exception.hpp>
+#include <cairn/combine/hybrid.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bounded_freelist.hpp>
 #include <cairn/layer/bump.hpp>
+#include <cairn/layer/fixed_stack.hpp>
 #include <cairn/layer/freelist.hpp>
+#include <cairn/layer/obstack.hpp>
+#include <cairn/layer/size_header.hpp>
 #include <cairn/layer/unique.hpp>
+#include <cairn/layer/xalloc.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
 
+#include <cstring>
 #include <new>
 
 using namespace cairn;
@@ -37,6 +43,37 @@ void unique() {
     auto *const node = static_cast<char *>(nodes.malloc(32));
     auto *const edge = static_cast<char *>(edges.malloc(48));
     expect(edge == node + 32, "two lists of free blocks, one region below both");
+}
+
+void fixed_stack() {
+    Compose<MmapHeap, FixedStack<1_MiB>> stack;
+    void *const first = stack.malloc(100);
+    stack.malloc(200);
+    stack.free(first); // and with it all that came after
+    expect(stack.remaining() == 1_MiB, "empty again");
+}
+
+void growing_objects() {
+    // Chunks of the usual size are kept on a list, larger ones come from below.
+    using Chunks = Compose<MmapHeap, SizeHeader, Hybrid<4_KiB, Compose<MmapHeap, Freelist, SizeHeader>>>;
+    Compose<Chunks, Obstack<4_KiB>> names;
+    names.grow("cairn", 5);
+    names.grow_byte('\0');
+    auto *const name = static_cast<char *>(names.finish());
+    void *const scope = names.malloc(100);
+    names.grow("given up", 8);
+    names.free(scope); // the block, and what grows above it
+    expect(std::strcmp(name, "cairn") == 0 && names.malloc(1) == scope, "what is older stays");
+}
+
+void xalloc() {
+    Compose<MmapHeap, FixedStack<30_MiB>, Xalloc> heap;
+    void *const a = heap.malloc(100);
+    void *const b = heap.malloc(100);
+    heap.free(a); // marked: b is still there
+    expect(heap.malloc(100) > b, "after the last block in use");
+    heap.reset();
+    expect(heap.malloc(100) == a, "all at once");
 }
 
 class Point {
@@ -74,6 +111,9 @@ void throw_exception() {
 int main() {
     bounded_freelist();
     unique();
+    fixed_stack();
+    growing_objects();
+    xalloc();
     per_class();
     throw_exception();
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Bounded lists, shared heaps, heaps that throw.
+// Bounded lists, shared heaps, heaps that throw, stacks.
 #include "suite.hpp"
 
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bounded_freelist.hpp>
 #include <cairn/layer/bump.hpp>
+#include <cairn/layer/fixed_stack.hpp>
+#include <cairn/layer/obstack.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/layer/unique.hpp>
+#include <cairn/layer/xalloc.hpp>
 #include <cairn/source/system_malloc.hpp>
 
 namespace cairn::conformance {
@@ -88,8 +91,18 @@ struct Catch {
 struct ThrowExceptionRow : On<SizeHeader, ThrowException, Catch> {};
 struct ThrowExceptionOnMallocRow : Row<Compose<MallocHeap, ThrowException, Catch>> {};
 
+/// Stacks are heaps by XallocHeap, which frees what the suite does in the order that they need.
+struct FixedXallocRow : On<FixedStack<64_MiB>, Xalloc> {
+    static constexpr std::size_t max_size = 32_MiB;
+    static constexpr bool releases_live = true;
+};
+
+struct ObstackXallocRow : On<Obstack<>, Xalloc> {
+    static constexpr bool releases_live = true;
+};
+
 using Rows = testing::Types<BoundedFreelistRow, TinyBoundedFreelistRow, UniqueRow, ThrowExceptionRow,
-                            ThrowExceptionOnMallocRow>;
+                            ThrowExceptionOnMallocRow, FixedXallocRow, ObstackXallocRow>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Special, Conformance, Rows);
 
 } // namespace cairn::conformance

@@ -32,14 +32,30 @@ template <class H>
     requires requires { H::alignment; }
 inline constexpr std::size_t alignment_of<H> = H::alignment;
 
-/// malloc(n): a block of at least n bytes, or nullptr. free(p): p came from malloc of the same heap, is live,
-/// and is not nullptr. malloc(0) may return nullptr. An object of type H is a heap of its own; destroying it
-/// gives back what it holds.
+namespace detail {
 template <class H>
-concept Heap =
+concept MallocAndFree =
     std::destructible<H> && is_power_of_two(alignment_of<H>) && requires(H &h, std::size_t n, void *p) {
         { h.malloc(n) } -> std::same_as<void *>;
         { h.free(p) } -> std::same_as<void>;
+    };
+template <class H>
+concept SaysStackOrder = requires { typename H::StackOrder; };
+} // namespace detail
+
+/// malloc(n): a block of at least n bytes, or nullptr. free(p): p came from malloc of the same heap, is live,
+/// and is not nullptr; other blocks stay. malloc(0) may return nullptr. An object of type H is a heap of its
+/// own; destroying it gives back what it holds.
+template <class H>
+concept Heap = detail::MallocAndFree<H> && !detail::SaysStackOrder<H>;
+
+/// A stack: free(p) takes p and every younger block, clear() takes all. It says so by a type `StackOrder`, and is
+/// no Heap: what stands on a Heap frees in an order of its own.
+template <class H>
+concept StackHeap =
+    detail::MallocAndFree<H> && detail::SaysStackOrder<H> && requires(H &h, const H &c, const void *p) {
+        { h.clear() } -> std::same_as<void>;
+        { c.owns(p) } -> std::same_as<bool>;
     };
 
 /// getSize(p): the bytes of a live block that may be used, at least what was asked for.

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// ObstackChunks: what an obstack does when its present chunk does not do: take another one and move the growing
+// object there, free back into an older one, free all.
+//
+// Adds:    functions on a state that somebody else keeps: ObstackHeap, or C's `struct obstack`. So there is one
+//          algorithm below both.
+// Needs:   a State with the members of ObstackState; a heap, with each call, that chunks come from.
+// Keeps:   chunks are linked from the youngest to the oldest. When there is no memory the state is as it was. An
+//          object that was alone in its chunk takes the chunk with it when it moves.
+// Threads: one at a time.
+// Errors:  false, when there is no memory. An address that is in no chunk stops the program.
+// Cost:    the heap's; the object is copied. A chunk for an object that grows leaves it room for half its size
+//          more, so that growing by bytes copies each of them a few times only.
+// Source:  Heap Layers, section 5.2; the manual of the GNU C library, "Obstacks".
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace cairn {
+
+/// The front of a chunk; objects follow.
+struct ObstackChunk {
+    char *limit;
+    ObstackChunk *prev;
+};
+
+/// The growing object is [object_base, next_free); it may grow up to chunk_limit. A new obstack has no chunk.
+struct ObstackState {
+    std::size_t chunk_size;
+    ObstackChunk *chunk = nullptr; ///< the present one
+    char *object_base = nullptr;
+    char *next_free = nullptr;
+    char *chunk_limit = nullptr;
+    std::size_t alignment_mask = quantum - 1;
+    bool maybe_empty_object = false; ///< an object of no bytes may lie where the growing one starts
+};
+
+template <class State>
+class ObstackChunks {
+    using Chunk = std::remove_pointer_t<decltype(State::chunk)>;
+
+public:
+    /// Makes room for `more` bytes behind the growing object.
+    template <class Below>
+    CAIRN_NOINLINE static bool new_chunk(State &state, Below &&below, std::size_t more) {
+        const auto grown = static_cast<std::size_t>(state.next_free - state.object_base);
+        const std::size_t front = sizeof(Chunk) + state.alignment_mask;
+        if (more > PTRDIFF_MAX || grown + grown / 2 > PTRDIFF_MAX - front) {
+            return false;
+        }
+        const std::size_t size = std::max(front + grown + grown / 2 + more, state.chunk_size);
+        auto *const chunk = static_cast<Chunk *>(below.malloc(size));
+        if (chunk == nullptr) {
+            return false;
+        }
+        chunk->limit = reinterpret_cast<char *>(chunk) + size;
+        chunk->prev = state.chunk;
+        char *const base = first_object(state, chunk);
+        if (grown != 0) {
+            std::memcpy(base, state.object_base, grown);
+        }
+        if (state.chunk != nullptr && !state.maybe_empty_object &&
+            state.object_base == first_object(state, state.chunk)) {
+            chunk->prev = state.chunk->prev;
+            below.free(state.chunk);
+        }
+        enter(state, chunk, base);
+        state.next_free = base + grown;
+        state.maybe_empty_object = false;
+        return true;
+    }
+
+    /// Frees `object` and all that is younger; the obstack goes on where it lay.
+    template <class Below>
+    CAIRN_NOINLINE static void free_from(State &state, Below &&below, void *object) {
+        Chunk *const home = chunk_of(state, object);
+        if (home == nullptr) {
+            platform::fatal({"free of ", object, ", which is in no chunk of this obstack"});
+        }
+        while (state.chunk != home) {
+            drop(state, below);
+            state.maybe_empty_object = true; // nobody knows any more what lies where the next one starts
+        }
+        enter(state, home, static_cast<char *>(object));
+    }
+
+    /// Frees everything; the obstack is as new.
+    template <class Below>
+    CAIRN_NOINLINE static void free_all(State &state, Below &&below) {
+        while (state.chunk != nullptr) {
+            drop(state, below);
+        }
+        state.object_base = state.next_free = state.chunk_limit = nullptr;
+        state.maybe_empty_object = false;
+    }
+
+    /// The chunk that holds `p`. An object of no bytes may lie at the very end.
+    static Chunk *chunk_of(const State &state, const void *p) {
+        Chunk *chunk = state.chunk;
+        while (chunk != nullptr &&
+               !(address_of(p) > address_of(chunk) && address_of(p) <= address_of(chunk->limit))) {
+            chunk = chunk->prev;
+        }
+        return chunk;
+    }
+
+    static std::size_t memory_used(const State &state) {
+        std::size_t sum = 0;
+        for (const Chunk *chunk = state.chunk; chunk != nullptr; chunk = chunk->prev) {
+            sum += address_of(chunk->limit) - address_of(chunk);
+        }
+        return sum;
+    }
+
+private:
+    static char *first_object(const State &state, Chunk *chunk) {
+        char *const start = reinterpret_cast<char *>(chunk + 1);
+        return start + (align_up(address_of(start), state.alignment_mask + 1) - address_of(start));
+    }
+
+    static void enter(State &state, Chunk *chunk, char *object) {
+        state.chunk = chunk;
+        state.chunk_limit = chunk->limit;
+        state.object_base = state.next_free = object;
+    }
+
+    template <class Below>
+    static void drop(State &state, Below &&below) {
+        Chunk *const chunk = state.chunk;
+        state.chunk = chunk->prev;
+        below.free(chunk);
+    }
+};
+
+} // namespace cairn
