@@ -38,8 +38,8 @@ public:
     void *malloc(std::size_t size) {
         if constexpr (platform::checked) {
             if (grown() != 0) {
-                platform::fatal(
-                    {"malloc from an obstack while its object at ", state_.object_base, " grows"});
+                const void *const object = state_.object_base;
+                platform::fatal({"malloc from an obstack while its object at ", object, " grows"});
             }
         }
         return blank(size) ? finish() : nullptr;
