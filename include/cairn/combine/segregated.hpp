@@ -16,19 +16,11 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/features.hpp>
+#include <cairn/sizeclass/classes.hpp>
 
 #include <algorithm>
 
 namespace cairn {
-
-/// class_of(n) for n <= largest is the smallest class c of `count` with size_of(c) >= n.
-template <class C>
-concept SizeClasses = requires(std::size_t n) {
-    { C::class_of(n) } -> std::same_as<unsigned>;
-    { C::size_of(C::class_of(n)) } -> std::same_as<std::size_t>;
-    { C::largest } -> std::convertible_to<std::size_t>;
-    { C::count } -> std::convertible_to<std::size_t>;
-} && C::size_of(C::count - 1) == C::largest;
 
 template <SizeClasses Classes, Heap Little, Heap Big>
     requires SameSizeRecord<Little, Big>

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// SizeClasses: what a generator of size classes must offer, for the layers that are parametrised with one.
+//
+// Needs:   nothing.
+// Threads: a concept.
+// Cost:    none.
+// Source:  Heap Layers, Figure 5: getSizeClass and getClassMaxSize, given to StrictSegHeap.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+namespace cairn {
+
+/// class_of(n) for n <= largest is the smallest class c of `count` with size_of(c) >= n.
+template <class C>
+concept SizeClasses = requires(std::size_t n) {
+    { C::class_of(n) } -> std::same_as<unsigned>;
+    { C::size_of(C::class_of(n)) } -> std::same_as<std::size_t>;
+    { C::largest } -> std::convertible_to<std::size_t>;
+    { C::count } -> std::convertible_to<std::size_t>;
+} && C::size_of(C::count - 1) == C::largest;
+
+/// The largest class with size_of(c) <= n, where a free block of n bytes serves any request. Class 0
+/// for less than size_of(0): the caller has no such blocks.
+template <SizeClasses Classes>
+constexpr unsigned class_below(std::size_t n) {
+    if (n >= Classes::largest) {
+        return static_cast<unsigned>(Classes::count - 1);
+    }
+    const unsigned c = Classes::class_of(n);
+    return c > 0 && Classes::size_of(c) > n ? c - 1 : c;
+}
+
+} // namespace cairn

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Size classes that are powers of two: Kingsley's.
+//
+// Adds:    Smallest, 2 * Smallest, and so on: Count classes.
+// Needs:   nothing.
+// Keeps:   class_of(n) is the smallest class that holds n bytes, so a block is less than twice the request.
+// Threads: constants.
+// Cost:    class_of is a handful of instructions: the position of the highest bit.
+// Source:  Heap Layers, section 6.1: 29 classes from 8 bytes; there the bit is searched for in a loop.
+#pragma once
+
+#include <cairn/sizeclass/classes.hpp>
+
+#include <cairn/core/bits.hpp>
+
+namespace cairn {
+
+template <std::size_t Smallest = 8, unsigned Count = 29>
+struct PowersOfTwo {
+    static_assert(is_power_of_two(Smallest) && Smallest > 1 && Count > 0);
+    static_assert(log2_exact(Smallest) + Count <= 8 * sizeof(std::size_t), "the largest class is a size");
+
+    static constexpr unsigned count = Count;
+    static constexpr std::size_t largest = Smallest << (Count - 1);
+
+    static constexpr std::size_t size_of(unsigned c) { return Smallest << c; }
+
+    /// n <= largest. 0 bytes go to the smallest class.
+    static constexpr unsigned class_of(std::size_t n) {
+        // Below the smallest class all requests look like one of Smallest bytes.
+        return n <= Smallest ? 0 : log2_floor(n - 1) + 1 - log2_exact(Smallest);
+    }
+
+private:
+    static constexpr bool proved = [] {
+        for (unsigned c = 0; c < Count; ++c) {
+            const std::size_t least = c == 0 ? 0 : size_of(c - 1) + 1;
+            if (class_of(size_of(c)) != c || class_of(least) != c || least > size_of(c)) {
+                return false;
+            }
+        }
+        return true;
+    }();
+    static_assert(proved, "class_of must be the smallest class that holds the size");
+};
+
+static_assert(SizeClasses<PowersOfTwo<>>);
+static_assert(PowersOfTwo<>::largest == 2_GiB, "Kingsley's largest class: 2^31 bytes");
+
+} // namespace cairn
