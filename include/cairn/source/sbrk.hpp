@@ -27,6 +27,7 @@ namespace cairn {
 class SbrkHeap {
 public:
     static constexpr std::size_t alignment = quantum;
+    static constexpr bool contiguous = true; ///< so a layer above may join blocks: free does nothing
 
     SbrkHeap() = default;
     SbrkHeap(const SbrkHeap &) = delete;

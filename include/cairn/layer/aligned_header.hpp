@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//
+// AlignedHeaderHeap: memalign for a heap whose blocks have size headers.
+//
+// Adds:    memalign: a header before the aligned place inside of a larger block says how far back that one is.
+//          getSize. clear where the heap below has it.
+// Needs:   a heap whose blocks tell their size in a SizeHeaderWord, and record an even one for an even request.
+// Keeps:   a header with an odd size is a distance, twice it and one; so requests are made even.
+// Threads: those of the heap below.
+// Errors:  nullptr from below, and when size and alignment do not fit into a size_t.
+// Cost:    a test of the header a free; an aligned block wastes up to its alignment and 16 bytes.
+// Source:  POSIX asks for posix_memalign, which Heap Layers' StrictSegHeap has not.
+#pragma once
+
+#include <cairn/layer/size_header.hpp>
+
+namespace cairn {
+
+template <SelfSizedHeap Super>
+    requires std::same_as<typename Super::SizeRecord, SizeHeaderWord>
+class AlignedHeaderHeap : private Super {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    void *malloc(std::size_t size) {
+        return CAIRN_UNLIKELY(size == SIZE_MAX) ? nullptr : Super::malloc(size + (size & 1));
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size) {
+        if (wanted <= alignment) {
+            return malloc(size);
+        }
+        if (size > SIZE_MAX / 4 || wanted > SIZE_MAX / 4) {
+            return nullptr;
+        }
+        void *const block = malloc(size + wanted);
+        if (block == nullptr || is_aligned(block, wanted)) {
+            return block;
+        }
+        // The next multiple lies a header behind the block at least: both are aligned to a header's size.
+        const std::size_t distance = align_up(address_of(block), wanted) - address_of(block);
+        void *const aligned = static_cast<char *>(block) + distance;
+        header_of(aligned)->size = 2 * distance + 1;
+        return aligned;
+    }
+
+    void free(void *p) { Super::free(static_cast<char *>(p) - distance_of(p)); }
+
+    static std::size_t getSize(void *p) {
+        const std::size_t distance = distance_of(p);
+        return Super::getSize(static_cast<char *>(p) - distance) - distance;
+    }
+
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        Super::clear();
+    }
+
+private:
+    static_assert(alignment >= sizeof(SizeHeaderWord));
+
+    static SizeHeaderWord *header_of(void *p) { return static_cast<SizeHeaderWord *>(p) - 1; }
+
+    /// From the block that the heap below knows to p.
+    static std::size_t distance_of(void *p) {
+        const std::size_t size = header_of(p)->size;
+        return CAIRN_LIKELY((size & 1) == 0) ? 0 : size / 2;
+    }
+};
+
+struct AlignedHeader {
+    template <class Super>
+    using on = AlignedHeaderHeap<Super>;
+};
+
+} // namespace cairn

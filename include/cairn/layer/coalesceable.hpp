@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//
+// CoalesceableHeap: blocks with boundary tags, in regions from below, ready to be split and joined.
+//
+// Adds:    getSize, found from the block alone (SizeRecord names the tag). clear, and unless the heap below is
+//          contiguous memalign and owns. malloc_zeroed where the heap below has it.
+// Needs:   a heap whose blocks are aligned to 16 bytes.
+// Keeps:   each malloc takes a region of a multiple of Granularity bytes and hands out all of it as one block:
+//          put a CoalesceHeap on it. A region goes back when the block that fills it is freed; a free of a
+//          part of a region leaves it as it is. Over a contiguous heap a region that follows the last one
+//          continues it, so that blocks of both can be joined. clear and the destructor give all regions back.
+//          With `Marked`, all blocks bear the mark of the tag.
+// Threads: one at a time.
+// Errors:  nullptr from below, and above BoundaryTag::largest_request.
+// Cost:    8 bytes a block, 32 a region.
+// Source:  Heap Layers, section 3.2 and Figure 7: CoalesceableHeap.
+#pragma once
+
+#include <cairn/layer/boundary_tag.hpp>
+#include <cairn/platform/features.hpp>
+
+namespace cairn {
+
+/// Blocks follow each other without a gap where that is possible, free does nothing, clear gives all back.
+template <class H>
+concept ContiguousHeap = ClearableHeap<H> && requires { requires H::contiguous; };
+
+template <Heap Super, std::size_t Granularity = BoundaryTag::unit, bool Marked = false>
+class CoalesceableHeap : private Super {
+    static_assert(alignment_of<Super> >= quantum, "blocks below must be aligned for the tag");
+    static_assert(Granularity % BoundaryTag::unit == 0 && is_power_of_two(Granularity));
+
+public:
+    using SizeRecord = BoundaryTag;
+    static constexpr std::size_t alignment = BoundaryTag::unit;
+    static constexpr bool marked = Marked;
+
+    CoalesceableHeap() = default;
+    CoalesceableHeap(const CoalesceableHeap &) = delete;
+    CoalesceableHeap &operator=(const CoalesceableHeap &) = delete;
+    ~CoalesceableHeap() { release(); }
+
+    void *malloc(std::size_t size) {
+        return place(size, [this](std::size_t bytes) { return Super::malloc(bytes); });
+    }
+
+    void *malloc_zeroed(std::size_t size)
+        requires ZeroingHeap<Super>
+    {
+        return place(size, [this](std::size_t bytes) { return Super::malloc_zeroed(bytes); });
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size)
+        requires(!ContiguousHeap<Super>)
+    {
+        if (wanted <= alignment) {
+            return malloc(size);
+        }
+        if (size > BoundaryTag::largest_request || wanted > BoundaryTag::largest_request) {
+            return nullptr;
+        }
+        void *const p = malloc(size + wanted + BoundaryTag::smallest);
+        if (p == nullptr || is_aligned(p, wanted)) {
+            return p;
+        }
+        BoundaryTag *const gap = BoundaryTag::of(p);
+        const std::size_t start = align_up(address_of(p) + BoundaryTag::smallest, wanted);
+        BoundaryTag *const tag = gap->split(start - address_of(p));
+        gap->mark_free();
+        return tag->block();
+    }
+
+    void free(void *p) {
+        if constexpr (!ContiguousHeap<Super>) {
+            BoundaryTag *tag = BoundaryTag::of(p);
+            BoundaryTag *const end = tag->next();
+            if (!tag->before_in_use()) { // the gap that memalign left
+                tag = tag->before();
+            }
+            const auto all =
+                static_cast<std::size_t>(reinterpret_cast<char *>(end) - reinterpret_cast<char *>(tag));
+            if (end->is_fence() && all == end->bytes()) {
+                give_back(reinterpret_cast<Region *>(tag) - 1);
+            }
+        }
+    }
+
+    static std::size_t getSize(void *p) { return BoundaryTag::room_in(BoundaryTag::of(p)->bytes()); }
+
+    bool owns(const void *p) const
+        requires(!ContiguousHeap<Super>)
+    {
+        for (const Region *region = regions_; region != nullptr; region = region->next) {
+            if (address_of(p) - address_of(region) < region->bytes) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void clear() {
+        release();
+        if constexpr (ContiguousHeap<Super>) {
+            Super::clear();
+        }
+    }
+
+private:
+    /// Right before the first tag of a region of its own.
+    struct Region {
+        Region *next;
+        Region *before;
+        std::size_t bytes;
+    };
+    static constexpr std::size_t overhead_ = sizeof(Region) + sizeof(BoundaryTag); ///< and its fence
+    static_assert(overhead_ % BoundaryTag::unit == 0);
+
+    template <class F>
+    void *place(std::size_t size, F ask) {
+        if (CAIRN_UNLIKELY(size > BoundaryTag::largest_request * 2 - Granularity - 2 * overhead_)) {
+            return nullptr;
+        }
+        const std::size_t bytes = align_up(BoundaryTag::bytes_for(size) + overhead_, Granularity);
+        void *const base = ask(bytes);
+        if (base == nullptr) {
+            return nullptr;
+        }
+        char *const end = static_cast<char *>(base) + bytes;
+        if (ContiguousHeap<Super> && base == end_) {
+            BoundaryTag *const tag = BoundaryTag::of(end_);
+            tag->unfence(bytes);
+            BoundaryTag::of(end)->fence(0);
+            end_ = end;
+            return tag->block();
+        }
+        auto *const region = static_cast<Region *>(base);
+        if constexpr (ContiguousHeap<Super>) {
+            end_ = end;
+        } else {
+            *region = Region{regions_, nullptr, bytes};
+            if (regions_ != nullptr) {
+                regions_->before = region;
+            }
+            regions_ = region;
+        }
+        auto *const tag = reinterpret_cast<BoundaryTag *>(region + 1);
+        tag->start(bytes - overhead_, Marked);
+        BoundaryTag::of(end)->fence(bytes - overhead_);
+        return tag->block();
+    }
+
+    void give_back(Region *region) {
+        (region->before != nullptr ? region->before->next : regions_) = region->next;
+        if (region->next != nullptr) {
+            region->next->before = region->before;
+        }
+        Super::free(region);
+    }
+
+    void release() {
+        while (regions_ != nullptr) {
+            give_back(regions_);
+        }
+        end_ = nullptr;
+    }
+
+    Region *regions_ = nullptr; ///< of its own; none over a contiguous heap
+    char *end_ = nullptr;       ///< of the last region, over a contiguous heap
+};
+
+template <std::size_t Granularity = BoundaryTag::unit, bool Marked = false>
+struct Coalesceable {
+    template <class Super>
+    using on = CoalesceableHeap<Super, Granularity, Marked>;
+};
+
+} // namespace cairn
