@@ -7,22 +7,19 @@
 // Keeps:   mutual exclusion; acquire on lock pairs with release on unlock.
 // Threads: any. Not recursive, not for signal handlers.
 // Cost:    one compare-exchange to take, one exchange to release; a system call only under contention.
-// Source:  the bounded spin is LKmalloc's (section 3.2: spin 4,000 times, then yield); instead of yielding we
+// Source:  the bounded spin is LKmalloc's (section 6, D; as it is there: bounded_spin_lock.hpp); instead of yielding we
 //          sleep on the word, so that a preempted holder gets the processor (Drepper, "Futexes are tricky").
 #pragma once
 
 #include <cairn/platform/cpu.hpp>
-#include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/platform/futex.hpp>
+#include <cairn/sync/rank.hpp>
 
 #include <atomic>
 #include <cstdint>
 
 namespace cairn::sync {
-
-/// Locks are taken in rising rank.
-enum class Rank : std::uint8_t { superblock, thread_heap, registry, global_heap, huge, runs, leaf };
 
 class Lock {
 public:
@@ -31,23 +28,23 @@ public:
     Lock &operator=(const Lock &) = delete;
 
     void lock() {
-        check_rank();
+        rank_.check();
         if (CAIRN_UNLIKELY(!take())) {
             lock_contended();
         }
-        note_rank();
+        rank_.note();
     }
 
     bool try_lock() {
         const bool taken = take();
         if (taken) {
-            note_rank();
+            rank_.note();
         }
         return taken;
     }
 
     void unlock() {
-        note_rank();
+        rank_.note();
         release();
     }
 
@@ -92,34 +89,13 @@ private:
         }
     }
 
-    void check_rank() const {
-        if constexpr (platform::checked) {
-            if ((held_ranks() >> static_cast<unsigned>(rank_)) != 0) {
-                platform::fatal({"lock of rank ", std::uint64_t{static_cast<unsigned>(rank_)},
-                                 " taken while one of the same or a higher rank is held"});
-            }
-        }
-    }
-
-    void note_rank() const {
-        if constexpr (platform::checked) {
-            held_ranks() ^= 1u << static_cast<unsigned>(rank_);
-        }
-    }
-
-    /// One bit a rank that this thread holds; debug builds only.
-    static std::uint32_t &held_ranks() {
-        static thread_local constinit std::uint32_t held = 0;
-        return held;
-    }
-
     static constexpr std::uint32_t free_ = 0;
     static constexpr std::uint32_t held_ = 1;
     static constexpr std::uint32_t held_with_sleepers_ = 2;
     static constexpr int spins_ = 100;
 
     std::atomic<std::uint32_t> word_{free_};
-    const Rank rank_;
+    const Ranked rank_;
 };
 
 /// Holds a lock for the length of a scope.
