@@ -39,6 +39,12 @@ def installed_library(soname):
     return match.group(1) if match else None
 
 
+def family(word, build):
+    """The library of an allocator of the family, None if there is none of that name."""
+    path = os.path.join(build, "lib", "libcairn-%s.so" % word)
+    return os.path.abspath(path) if os.path.exists(path) else None
+
+
 def locate(word, build):
     """The library that a known name or a path stands for; None for the C library."""
     if word == "glibc":
@@ -53,9 +59,11 @@ def locate(word, build):
         if path is None:
             raise Unavailable("%s: %s is not installed" % (word, PEERS[word]))
         return path
+    if "/" not in word and family(word, build):
+        return family(word, build)
     if os.path.exists(word):
         return os.path.abspath(word)
-    raise Unavailable("%s: no such file, and not one of %s" % (word, ", ".join(KNOWN)))
+    raise Unavailable("%s: no such file, none of %s, and none of the family" % (word, ", ".join(KNOWN)))
 
 
 def parse(specification, build):
@@ -63,7 +71,7 @@ def parse(specification, build):
     head, *settings = specification.split(";")
     name, equals, target = head.partition("=")
     if not equals:
-        name, target = (head if head in KNOWN else os.path.basename(head).split(".")[0]), head
+        name, target = (head if head in KNOWN or "/" not in head and family(head, build) else os.path.basename(head).split(".")[0]), head
     environment = {}
     for setting in settings:
         variable, equals, value = setting.partition("=")

@@ -82,11 +82,23 @@ WORKLOADS = [
     Workload("producer_consumer", "producer_consumer"),
     Workload("churn", "churn"),
     Workload("large", "large"),
+    Workload("shbench", "shbench"),
+    Workload("active-false", "active_false"),
+    Workload("passive-false", "passive_false"),
+    Workload("round-robin", "round_robin"),
+    Workload("serialized", "serialized"),
+    Workload("at-once", "serialized", ["--at-once", "1"]),
+    Workload("idle-pool", "idle_pool"),
+    Workload("class-shift", "class_shift"),
+    Workload("far-free", "far_free"),
+    Workload("barnes-hut", "barnes_hut"),
+    Workload("bem", "bem"),
+    Workload("requests", "requests"),
     RealProgram("python", "python3", lambda scale: ["-I", source("python.py"), str(scale)],
                 {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
     RealProgram("g++", "g++", compile_command),
     RealProgram("perl", "perl", lambda scale: [source("perl.pl"), str(scale)], {"PERL_HASH_SEED": "0"}),
     RealProgram("sqlite", "sqlite3", sqlite_command),
 ]
-# What runs unless asked otherwise: one setting of Larson is enough for a first look.
-DEFAULT = [workload.name for workload in WORKLOADS if not workload.name.startswith("larson-")]
+# What runs unless asked otherwise, for a first look.
+DEFAULT = ["threadtest", "larson", "random", "producer_consumer", "churn", "large", "python", "g++", "perl", "sqlite"]
