@@ -6,10 +6,11 @@
 #include <allocators/mtmalloc_like.hpp>
 #include <allocators/owned.hpp>
 #include <allocators/private.hpp>
+#include <allocators/thresholds.hpp>
 
 namespace cairn::concurrent {
 
-using Taxonomy = testing::Types<PrivateHeaps<>, OwnedHeaps<>, MtmallocLike<>>;
+using Taxonomy = testing::Types<PrivateHeaps<>, OwnedHeaps<>, MtmallocLike<>, ThresholdHeaps<>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Taxonomy, Threads, Taxonomy);
 
 } // namespace cairn::concurrent

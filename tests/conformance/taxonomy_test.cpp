@@ -6,6 +6,7 @@
 #include <allocators/mtmalloc_like.hpp>
 #include <allocators/owned.hpp>
 #include <allocators/private.hpp>
+#include <allocators/thresholds.hpp>
 
 namespace cairn::conformance {
 
@@ -15,8 +16,8 @@ struct TaxonomyRow : Row<H> {
     static constexpr std::size_t alignment_for(std::size_t size) { return size < 16 ? 8 : 16; }
 };
 
-using Rows =
-    testing::Types<TaxonomyRow<PrivateHeaps<>>, TaxonomyRow<OwnedHeaps<>>, TaxonomyRow<MtmallocLike<>>>;
+using Rows = testing::Types<TaxonomyRow<PrivateHeaps<>>, TaxonomyRow<OwnedHeaps<>>,
+                            TaxonomyRow<MtmallocLike<>>, TaxonomyRow<ThresholdHeaps<>>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Taxonomy, Conformance, Rows);
 
 } // namespace cairn::conformance

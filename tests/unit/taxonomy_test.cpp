@@ -5,6 +5,7 @@
 #include <allocators/mtmalloc_like.hpp>
 #include <allocators/owned.hpp>
 #include <allocators/private.hpp>
+#include <allocators/thresholds.hpp>
 
 #include <gtest/gtest.h>
 
@@ -274,6 +275,51 @@ TEST(MtmallocLike, TakesAsManyTimesTheMemoryAsThereAreHeaps) {
 TEST(MtmallocLike, InducesFalseSharingActively) {
     const auto heap = std::make_unique<cairn::MtmallocLike<>>();
     EXPECT_GE(lines_shared_actively(*heap), needed / cairn::platform::cache_line * 9 / 10);
+}
+
+constexpr std::size_t target = cairn::ThresholdParameters::target(block_size);
+static_assert(blocks >= 4 * target);
+
+/// What a heap holds above what it needs: two lists, and the rest of a batch that it has begun.
+constexpr std::size_t held_back(std::size_t heaps) {
+    return heaps * 3 * target * block_size;
+}
+
+TEST(Thresholds, ProducerAndConsumerTakeABoundedAmountMore) {
+    const auto heap = std::make_unique<cairn::ThresholdHeaps<>>();
+    EXPECT_LE(after_producer_and_consumer(*heap, 40), needed + held_back(2));
+}
+
+TEST(Thresholds, RoundRobinTakesNoMoreThanTheThresholds) {
+    for (const std::size_t threads : {2u, 6u, 12u}) {
+        const auto heap = std::make_unique<cairn::ThresholdHeaps<>>();
+        EXPECT_LE(after_round_robin(*heap, threads), needed + held_back(threads));
+    }
+}
+
+/// Section 6.1: these allocators synchronize each time the threshold amount is allocated or freed, and not more often.
+TEST(Thresholds, OneBatchMovesForAsManyBlocks) {
+    constexpr std::size_t rounds = 40;
+    const auto heap = std::make_unique<cairn::ThresholdHeaps<>>();
+    after_producer_and_consumer(*heap, rounds);
+    const Statistics now = statistics_of(*heap);
+    EXPECT_LE(now.superblocks_to_global, rounds * blocks / target);
+    EXPECT_GE(now.superblocks_to_global, rounds * blocks / target - 2);
+    EXPECT_LE(now.superblocks_from_global, now.superblocks_to_global);
+
+    const auto other = std::make_unique<cairn::ThresholdHeaps<>>();
+    std::vector<void *> mine;
+    for (std::size_t round = 0; round < rounds; ++round) { // within the threshold
+        allocate(*other, mine, target);
+        release(*other, mine);
+    }
+    EXPECT_EQ(statistics_of(*other).superblocks_to_global, 0u);
+    EXPECT_EQ(carved(*other), target * block_size);
+}
+
+TEST(Thresholds, InducesFalseSharingPassivelyBelowTheThreshold) {
+    const auto heap = std::make_unique<cairn::ThresholdHeaps<>>();
+    EXPECT_GT(lines_shared_passively(*heap), 0u);
 }
 
 } // namespace
