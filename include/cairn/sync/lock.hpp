@@ -57,8 +57,13 @@ public:
     }
     void let_go_after_fork() { release(); }
 
-    /// For the child of a fork, where the holder does not exist any more. relaxed: the child is alone.
-    void reset_after_fork() { word_.store(free_, std::memory_order_relaxed); }
+    /// For the child of a fork, where the holder does not exist any more. Writes only where it must, or the child would
+    /// get a page of its own for each lock. relaxed: the child is alone.
+    void reset_after_fork() {
+        if (word_.load(std::memory_order_relaxed) != free_) {
+            word_.store(free_, std::memory_order_relaxed);
+        }
+    }
 
 private:
     bool take() {
