@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// KernelPages: aligned stretches of pages from the operating system, whose lengths the caller keeps.
+//
+// Adds:    map(bytes, alignment): zeroed memory; unmap(start, bytes). Not a heap: a heap's free gets no
+//          length. The concept PageSource names what a heap that keeps lengths itself needs below.
+// Needs:   nothing below.
+// Keeps:   what an alignment above the page size costs is given back at once, so no address space is lost.
+// Threads: any; it has no state.
+// Errors:  nullptr when the kernel refuses.
+// Cost:    a system call each way, up to two more where the alignment is above the page size.
+#pragma once
+
+#include <cairn/platform/features.hpp>
+#include <cairn/platform/vm.hpp>
+
+#include <atomic>
+#include <concepts>
+
+namespace cairn {
+
+/// `bytes` and `alignment`, a power of two, are at least 1; unmap gets what map gave, whole.
+template <class P>
+concept PageSource = requires(P &pages, void *start, std::size_t bytes, std::size_t alignment) {
+    { pages.map(bytes, alignment) } -> std::same_as<void *>;
+    { pages.unmap(start, bytes) } -> std::same_as<void>;
+};
+
+class KernelPages {
+public:
+    void *map(std::size_t bytes, std::size_t alignment) {
+        const std::size_t page = platform::vm::page_size();
+        const std::size_t slack = alignment > page ? alignment - page : 0;
+        if (bytes > max_size_ || slack > max_size_) {
+            return nullptr;
+        }
+        const std::size_t length = align_up(bytes, page);
+        void *const start = platform::vm::map(length + slack);
+        if constexpr (platform::sanitized) { // acquire: pairs with the release in unmap
+            given_back_.load(std::memory_order_acquire);
+        }
+        return start == nullptr || slack == 0 ? start : trim(start, length, slack, alignment);
+    }
+
+    /// To cut a hole may take one mapping more than the kernel allows: then the pages go, the addresses last.
+    void unmap(void *start, std::size_t bytes) {
+        const std::size_t length = align_up(bytes, platform::vm::page_size());
+        if constexpr (platform::sanitized) { // release: pairs with the acquire in map
+            given_back_.fetch_add(1, std::memory_order_release);
+        }
+        if (!platform::vm::unmap(start, length)) {
+            platform::vm::purge(start, length);
+        }
+    }
+
+private:
+    /// Cuts a mapping of length + slack bytes down to the aligned `length` in it.
+    void *trim(void *start, std::size_t length, std::size_t slack, std::size_t alignment) {
+        const std::size_t before = align_up(address_of(start), alignment) - address_of(start);
+        char *const kept = static_cast<char *>(start) + before;
+        if (before != 0) {
+            unmap(start, before);
+        }
+        if (before != slack) {
+            unmap(kept + length, slack - before);
+        }
+        return kept;
+    }
+
+    /// The kernel orders the use of pages before unmap and their next use after map; a sanitizer can not see it.
+    static constinit inline std::atomic<unsigned> given_back_{0};
+
+    /// Room is left for rounding up, and for the slack of an alignment.
+    static constexpr std::size_t max_size_ = SIZE_MAX / 4;
+};
+
+static_assert(PageSource<KernelPages>);
+
+} // namespace cairn
