@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// HoardGlobal: heap 0, where superblocks come from and go to.
+//
+// Adds:    a superblock for a heap that has no free block of a class; superblocks off a heap that is too empty.
+// Needs:   Design; a PageSource, handed in by the caller.
+// Keeps:   shed_locked leaves a heap with u >= a - K S or u >= (1 - f) a.
+//          A class gets another superblock (an empty one of a different class, or a fresh one) only when neither the
+//          thread's heap nor heap 0 has a free block of it: Theorem 1 for several classes rests on this.
+// Threads: any that holds the lock of the heap it is about, and not that of heap 0, which is taken here.
+// Errors:  nullptr when memory is out.
+// Cost:    the lock, and constant time a superblock.
+// Source:  Hoard, sections 3.1 and 3.4, Figure 2.
+#pragma once
+
+#include <cairn/family/hoard_heap.hpp>
+#include <cairn/family/hoard_supply.hpp>
+
+namespace cairn {
+
+template <class Design>
+class HoardGlobal : public HoardHeap<Design> {
+public:
+    using Superblock = typename Design::Superblock;
+    using Heap = HoardHeap<Design>;
+
+    constexpr HoardGlobal() : Heap(sync::Rank::global_heap) {}
+
+    /// Lines 6 to 14. An empty superblock of any class is recycled before a fresh one is asked for.
+    template <PageSource Pages>
+    CAIRN_NOINLINE Superblock *refill_locked(Pages &pages, Heap &heap, unsigned size_class) {
+        const sync::Guard hold(this->lock);
+        Heap *from = this;
+        Superblock *s = this->fullest_locked(size_class);
+        if (s == nullptr && (s = heap.empty_locked()) != nullptr) {
+            from = &heap;
+        } else if (s == nullptr) {
+            s = this->empty_locked();
+        }
+        if (s != nullptr) {
+            from->take_out_locked(s);
+            from_global_ += from == this ? 1u : 0u;
+        } else if ((s = supply_.fresh(pages)) != nullptr) {
+            ++fresh_;
+        } else {
+            return nullptr;
+        }
+        if (s->live == 0 && (s->capacity == 0 || s->size_class != size_class)) {
+            s->format(size_class, Design::Classes::size_of(size_class));
+        }
+        heap.take_in_locked(s);
+        return s;
+    }
+
+    /// Lines 9 to 12, until the invariant holds: one superblock is enough for one class, but mallocs of several
+    /// classes may have taken the heap further across the threshold, which only a free looks at.
+    void shed_locked(Heap &heap) {
+        while (CAIRN_UNLIKELY(heap.too_empty_locked())) {
+            const sync::Guard hold(this->lock);
+            Superblock *const s = heap.mostly_empty_locked();
+            heap.take_out_locked(s);
+            this->take_in_locked(s);
+            ++to_global_;
+        }
+        if constexpr (platform::checked) {
+            heap.check_invariant_locked();
+        }
+    }
+
+    /// What is known here alone. The lock is not held.
+    void report_supply(Statistics &out) const {
+        const sync::Guard hold(this->lock);
+        out.mapped += supply_.mapped();
+        out.superblocks_fresh = fresh_;
+        out.superblocks_from_global = from_global_;
+        out.superblocks_to_global = to_global_;
+    }
+
+    /// The lock is held, or nobody else is there.
+    template <class F>
+    void for_each_superblock(F f) {
+        supply_.for_each(f);
+    }
+    template <PageSource Pages>
+    void release(Pages &pages) {
+        supply_.release(pages);
+    }
+
+private:
+    HoardSupply<Design::superblock, Design::chunk> supply_;
+    std::uint64_t fresh_ = 0;
+    std::uint64_t from_global_ = 0;
+    std::uint64_t to_global_ = 0;
+};
+
+} // namespace cairn

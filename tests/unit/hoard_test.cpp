@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT
+//
+// Hoard's discipline: size classes, fullness groups, the emptiness threshold, Theorem 1 under adversaries, large
+// objects, and a fork in the middle of frees.
+#include <allocators/hoard.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+
+using namespace cairn;
+
+namespace {
+
+struct TwoProcessors : HoardParameters {
+    static unsigned processors() { return 2; }
+};
+struct OneHeap : HoardParameters {
+    static constexpr unsigned heaps_per_processor = 1;
+    static unsigned processors() { return 1; }
+};
+/// Enough heaps that each of a few threads has one to itself, most often.
+struct ManyHeaps : HoardParameters {
+    static unsigned processors() { return 32; }
+};
+
+using Classes = HoardDesign<HoardParameters>::Classes;
+constexpr std::size_t S = HoardParameters::superblock;
+constexpr std::size_t K = HoardParameters::slack;
+
+static_assert(Classes::size_of(0) == 8 && Classes::size_of(1) == 16 && Classes::largest == S / 2);
+static_assert(Classes::count == 30, "b = 1.2 in multiples of 16 up to S/2");
+static_assert(Classes::class_of(0) == 0 && Classes::class_of(9) == 1 && Classes::class_of(S / 2) == 29);
+static_assert(PowerSizeClasses<32_KiB, 2, 1>::count == 13, "8 to 32768, doubled each time");
+static_assert(PowerSizeClasses<16, 2, 1>::count == 2);
+
+/// The state of heap i of a Hoard.
+template <class H>
+HoardAccount account(const H &hoard, unsigned i) {
+    HoardAccount found;
+    unsigned at = 0;
+    hoard.for_each_heap([&](const auto &heap) { found = at++ == i ? heap.account() : found; });
+    return found;
+}
+
+struct Totals {
+    HoardAccount all;
+    std::size_t free_in_heaps = 0; ///< a - u of heaps 1 to 2P
+    std::size_t heaps_used = 0;
+};
+
+template <class H>
+Totals totals(const H &hoard) {
+    Totals sum;
+    bool global = true;
+    hoard.for_each_heap([&](const auto &heap) {
+        EXPECT_TRUE(heap.check());
+        const HoardAccount one = heap.account();
+        sum.all.u += one.u;
+        sum.all.a += one.a;
+        sum.all.superblocks += one.superblocks;
+        if (!global) {
+            sum.free_in_heaps += one.a - one.u;
+            sum.heaps_used += one.superblocks != 0;
+        }
+        global = false;
+    });
+    return sum;
+}
+
+template <class P>
+std::size_t capacity(std::size_t size) {
+    return HoardDesign<P>::Superblock::capacity_for(size);
+}
+
+TEST(Hoard, FillsASuperblockBeforeTheNext) {
+    Hoard<OneHeap> hoard;
+    const std::size_t blocks = capacity<OneHeap>(96);
+    std::vector<char *> live;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        live.push_back(static_cast<char *>(hoard.malloc(90)));
+        EXPECT_EQ(live[i], live[0] + i * 96) << "carved in order";
+    }
+    EXPECT_EQ(account(hoard, 1).superblocks, 1u);
+    EXPECT_EQ(account(hoard, 1).u, account(hoard, 1).a) << "a full superblock is all in use";
+    void *const next = hoard.malloc(96);
+    EXPECT_EQ(account(hoard, 1).superblocks, 2u);
+    // LIFO, and the fuller superblock first.
+    hoard.free(live[5]);
+    hoard.free(live[3]);
+    EXPECT_EQ(hoard.malloc(96), live[3]);
+    EXPECT_EQ(hoard.malloc(96), live[5]);
+    hoard.free(next);
+    for (char *p : live) {
+        hoard.free(p);
+    }
+    EXPECT_EQ(account(hoard, 1).u, 0u);
+    EXPECT_EQ(account(hoard, 1).superblocks, 2u) << "K superblocks may stay";
+}
+
+TEST(Hoard, MovesTheSuperblockThatWasFreedIntoToTheFront) {
+    Hoard<OneHeap> hoard;
+    const std::size_t blocks = capacity<OneHeap>(512); // of the class of 592
+    std::array<std::vector<void *>, 3> in;
+    for (auto &superblock : in) {
+        for (std::size_t i = 0; i < capacity<OneHeap>(592); ++i) {
+            superblock.push_back(hoard.malloc(512));
+        }
+    }
+    ASSERT_GE(blocks, 2u);
+    EXPECT_EQ(account(hoard, 1).superblocks, 3u);
+    for (const std::size_t order : {1u, 2u, 0u}) { // each nearly full, the first one freed into last
+        hoard.free(in[order].back());
+    }
+    EXPECT_EQ(hoard.malloc(512), in[0].back());
+    EXPECT_EQ(hoard.malloc(512), in[2].back());
+    EXPECT_EQ(hoard.malloc(512), in[1].back());
+}
+
+/// Section 3.1: more than f free and more than K superblocks' worth, then one that is f empty moves; not before.
+TEST(Hoard, CrossingTheThresholdMovesASuperblockToTheGlobalHeap) {
+    Hoard<OneHeap> hoard;
+    const std::size_t room = capacity<OneHeap>(64) * 64;
+    std::vector<void *> live;
+    for (std::size_t i = 0; i < 20 * capacity<OneHeap>(64); ++i) {
+        live.push_back(hoard.malloc(64));
+    }
+    EXPECT_EQ(account(hoard, 1).superblocks, 20u);
+    while (!live.empty()) {
+        const HoardAccount before = account(hoard, 1);
+        hoard.free(live.back());
+        live.pop_back();
+        const HoardAccount after = account(hoard, 1);
+        const std::size_t u = before.u - 64;
+        const bool crossed = u + K * S < before.a && 4 * u < 3 * before.a;
+        ASSERT_EQ(after.superblocks, before.superblocks - (crossed ? 1 : 0)) << u << " of " << before.a;
+        ASSERT_EQ(after.a, after.superblocks * room);
+        ASSERT_EQ(account(hoard, 0).superblocks, 20 - after.superblocks);
+        ASSERT_EQ(account(hoard, 0).u, 0u) << "the emptiest moves first, and here empty ones do";
+    }
+    EXPECT_EQ(account(hoard, 1).superblocks, K) << "what K S of free memory allows";
+    // What moved is used again: from the heap's own superblocks, then from heap 0.
+    for (std::size_t i = 0; i < 20 * capacity<OneHeap>(64); ++i) {
+        live.push_back(hoard.malloc(64));
+    }
+    EXPECT_EQ(account(hoard, 0).superblocks, 0u);
+    EXPECT_EQ(totals(hoard).all.superblocks, 20u);
+}
+
+TEST(Hoard, RecyclesEmptySuperblocksForAnyClass) {
+    Hoard<OneHeap> hoard;
+    std::size_t superblocks = 0;
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        std::vector<void *> live;
+        for (std::size_t bytes = 0; bytes < 100_KiB; bytes += Classes::size_of(c)) {
+            live.push_back(hoard.malloc(Classes::size_of(c)));
+        }
+        for (void *p : live) {
+            hoard.free(p);
+        }
+        Statistics now;
+        hoard.statistics(now);
+        EXPECT_EQ(now.small_live, 0u);
+        superblocks =
+            std::max<std::size_t>(superblocks, ceil_div(live.size(), capacity<OneHeap>(Classes::size_of(c))));
+        EXPECT_EQ(now.superblocks, superblocks) << Classes::size_of(c);
+        EXPECT_EQ(now.mapped, 1_MiB) << "one mapping for all of them";
+    }
+}
+
+TEST(Hoard, AnotherThreadsFreeGoesToTheOwner) {
+    Hoard<ManyHeaps> hoard;
+    std::vector<void *> live(1000);
+    std::thread([&] {
+        for (void *&p : live) {
+            p = hoard.malloc(32);
+        }
+    }).join();
+    const HoardAccount before = totals(hoard).all;
+    EXPECT_EQ(before.u, 32'000u);
+    std::jthread([&] {
+        for (std::size_t i = 0; i < 500; ++i) {
+            hoard.free(live[i]);
+        }
+    }).join();
+    const Totals after = totals(hoard);
+    EXPECT_EQ(after.all.u, 16'000u);
+    EXPECT_EQ(after.heaps_used, 1u) << "nothing came to the heap of the thread that freed";
+    for (std::size_t i = 500; i < live.size(); ++i) {
+        hoard.free(live[i]);
+    }
+}
+
+/// Steps of an adversary in one thread or several, with what Theorem 1 says checked at quiet moments.
+template <class P>
+class Adversary {
+public:
+    explicit Adversary(std::size_t classes) : classes_(classes) {}
+
+    void *malloc(std::size_t size) {
+        const std::size_t rounded = Classes::size_of(Classes::class_of(size));
+        const std::size_t now = live_bytes_.fetch_add(rounded) + rounded;
+        std::size_t seen = peak_.load();
+        while (seen < now && !peak_.compare_exchange_weak(seen, now)) {
+        }
+        return hoard.malloc(size);
+    }
+    void free(void *p) {
+        const std::size_t size = hoard.getSize(p);
+        hoard.free(p);
+        live_bytes_ -= size;
+    }
+
+    void check() {
+        const Totals now = totals(hoard);
+        EXPECT_EQ(now.all.u, live_bytes_);
+        heaps_ = std::max(heaps_, now.heaps_used);
+        EXPECT_LE(now.free_in_heaps, Design::most_free(live_bytes_, heaps_, classes_));
+        // Theorem 1: for one class U/(1 - f) + P K S; several have each its own U and the free memory of all heaps.
+        const std::size_t bound = classes_ == 1
+                                      ? Design::most_room(peak_, heaps_)
+                                      : classes_ * (peak_ + Design::most_free(peak_, heaps_, classes_));
+        EXPECT_LE(now.all.a, bound) << "peak of live bytes " << peak_ << ", heaps " << heaps_;
+        Statistics reported;
+        hoard.statistics(reported);
+        EXPECT_EQ(reported.superblocks, now.all.superblocks);
+        EXPECT_EQ(reported.superblocks, reported.superblocks_fresh) << "none was given back";
+        EXPECT_EQ(reported.small_live, now.all.u);
+    }
+
+    Hoard<P> hoard;
+
+private:
+    using Design = HoardDesign<P>;
+
+    std::size_t classes_;
+    std::atomic<std::size_t> live_bytes_{0};
+    std::atomic<std::size_t> peak_{0};
+    std::size_t heaps_ = 1;
+};
+
+/// f in a thread of its own, so that each call may be another heap's.
+template <class F>
+void elsewhere(F f) {
+    std::thread(f).join();
+}
+
+/// Section 2.2: what the consumer frees must be of use to the producer.
+TEST(HoardTheorem1, ProducerAndConsumer) {
+    for (const std::size_t size : {8u, 100u, 592u, 2000u}) {
+        Adversary<ManyHeaps> adversary(1);
+        for (int round = 0; round < 30; ++round) {
+            std::vector<void *> goods(20'000 / (1 + size / 64));
+            elsewhere([&] {
+                for (void *&p : goods) {
+                    p = adversary.malloc(size);
+                }
+            });
+            elsewhere([&] {
+                for (void *p : goods) {
+                    adversary.free(p);
+                }
+            });
+            adversary.check();
+        }
+    }
+}
+
+/// Section 6.1: P threads, each frees what the one before allocated. Heaps that keep what comes back need P times U.
+TEST(HoardTheorem1, RoundRobinOfThreads) {
+    constexpr unsigned processors = 16;
+    constexpr std::size_t blocks = 4000;
+    Adversary<ManyHeaps> adversary(1);
+    std::vector<void *> passed;
+    std::vector<std::thread> threads;
+    std::atomic<unsigned> turn{0};
+    for (unsigned t = 0; t < processors; ++t) { // all live at once, so that they have different heaps
+        threads.emplace_back([&, t] {
+            for (unsigned round = 0; round < 4; ++round) {
+                for (unsigned now = turn; now != round * processors + t; now = turn) {
+                    turn.wait(now);
+                }
+                std::vector<void *> mine(blocks);
+                for (void *p : passed) {
+                    adversary.free(p);
+                }
+                for (void *&p : mine) {
+                    p = adversary.malloc(128);
+                }
+                passed.swap(mine);
+                adversary.check();
+                ++turn;
+                turn.notify_all();
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    EXPECT_GE(totals(adversary.hoard).heaps_used, 1u);
+    Statistics now;
+    adversary.hoard.statistics(now);
+    EXPECT_LT(now.superblocks * S, 2 * blocks * 128 + processors * K * S) << "not P times what is live";
+    for (void *p : passed) {
+        adversary.free(p);
+    }
+}
+
+/// Blocks of many classes, freed in the worst order: all but one of each superblock, heap after heap.
+TEST(HoardTheorem1, OneBlockOfEachSuperblockStays) {
+    Adversary<TwoProcessors> adversary(3);
+    std::vector<void *> kept;
+    for (const std::size_t size : {64u, 256u, 992u}) {
+        std::vector<void *> all;
+        for (std::size_t i = 0; i < 100 * capacity<TwoProcessors>(size); ++i) {
+            all.push_back(adversary.malloc(size));
+        }
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            i % capacity<TwoProcessors>(size) == 0 ? kept.push_back(all[i]) : adversary.free(all[i]);
+        }
+        adversary.check();
+        Statistics before;
+        adversary.hoard.statistics(before);
+        for (int round = 0; round < 3; ++round) { // the same again finds room in them
+            for (void *&p : all) {
+                p = adversary.malloc(size);
+            }
+            for (void *p : all) {
+                adversary.free(p);
+            }
+        }
+        adversary.check();
+        Statistics after;
+        adversary.hoard.statistics(after);
+        EXPECT_LE(after.superblocks, before.superblocks + ceil_div(100, capacity<TwoProcessors>(size)));
+    }
+    for (void *p : kept) {
+        adversary.free(p);
+    }
+}
+
+/// An adversary that chooses at random: sizes, phases of growing and shrinking, and which thread acts.
+void random_adversary(unsigned seed, std::size_t classes, unsigned threads) {
+    Adversary<TwoProcessors> adversary(classes);
+    std::array<std::vector<void *>, 4> shelves;
+    std::array<std::mutex, 4> locks;
+    const auto act = [&](unsigned who) {
+        std::mt19937 random(seed * 16 + who);
+        for (int phase = 0; phase < 20; ++phase) {
+            const std::uint64_t grow = random() % 9 + 1;
+            for (int step = 0; step < (platform::sanitized ? 300 : 1500); ++step) {
+                const std::size_t shelf = random() % shelves.size();
+                const std::lock_guard hold(locks[shelf]);
+                std::vector<void *> &blocks = shelves[shelf];
+                if (random() % 10 < grow) {
+                    blocks.push_back(
+                        adversary.malloc(Classes::size_of(static_cast<unsigned>(7 + random() % classes))));
+                } else if (!blocks.empty()) {
+                    std::swap(blocks[random() % blocks.size()], blocks.back());
+                    adversary.free(blocks.back());
+                    blocks.pop_back();
+                }
+            }
+            if (threads == 1) {
+                adversary.check();
+            }
+        }
+    };
+    for (int round = 0; round < 2; ++round) {
+        std::vector<std::thread> all;
+        for (unsigned t = 0; t < threads; ++t) {
+            all.emplace_back(act, t);
+        }
+        for (std::thread &thread : all) {
+            thread.join();
+        }
+        adversary.check();
+    }
+    for (const auto &blocks : shelves) {
+        for (void *p : blocks) {
+            adversary.free(p);
+        }
+    }
+    adversary.check();
+}
+
+TEST(HoardTheorem1, RandomAdversary) {
+    for (unsigned seed = 1; seed <= 6; ++seed) {
+        SCOPED_TRACE(seed);
+        random_adversary(seed, 1, 1);
+        random_adversary(seed, 12, 1);
+    }
+}
+
+TEST(HoardTheorem1, RandomAdversariesInThreads) {
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        SCOPED_TRACE(seed);
+        random_adversary(seed, 1, 5);
+        random_adversary(seed, 12, 5);
+    }
+}
+
+TEST(Hoard, LargeObjectsAreMappingsOfTheirOwn) {
+    Hoard<OneHeap> hoard;
+    Statistics now;
+    void *const small = hoard.malloc(S / 2);
+    hoard.statistics(now);
+    EXPECT_EQ(now.huge_live_blocks, 0u);
+    void *const large = hoard.malloc(S / 2 + 1);
+    EXPECT_GE(hoard.getSize(large), S / 2 + 1);
+    hoard.statistics(now);
+    EXPECT_EQ(now.huge_live_blocks, 1u);
+    const std::uint64_t mapped = now.mapped;
+    hoard.free(large);
+    hoard.statistics(now);
+    EXPECT_EQ(now.huge_live, 0u);
+    EXPECT_LT(now.mapped, mapped) << "given back at once";
+    hoard.free(small);
+}
+
+TEST(Hoard, AlignedBlocksAreFoundAgainFromInside) {
+    Hoard<OneHeap> hoard;
+    for (std::size_t wanted = 1; wanted <= 1_MiB; wanted *= 2) {
+        for (const std::size_t size : {0u, 1u, 16u, 100u, 3000u, 9000u}) {
+            std::array<void *, 20> blocks{};
+            for (void *&p : blocks) {
+                p = hoard.memalign(wanted, size);
+                ASSERT_TRUE(is_aligned(p, wanted));
+                ASSERT_GE(hoard.getSize(p), size);
+                std::memset(p, 1, size);
+            }
+            void *const other =
+                hoard.malloc(24); // would be a block twice, were one freed under the wrong address
+            for (void *p : blocks) {
+                hoard.free(p);
+            }
+            hoard.free(other);
+            EXPECT_EQ(account(hoard, 1).u, 0u) << wanted << ", " << size;
+            EXPECT_TRUE(totals(hoard).all.u == 0);
+        }
+    }
+}
+
+/// Threads are in the middle of frees, some hold a superblock's lock and wait for the heap's, when the process forks.
+TEST(Hoard, TheChildOfAForkIsWhole) {
+    static constinit Hoard<OneHeap> hoard;
+    std::vector<void *> shared(64);
+    for (void *&p : shared) {
+        p = hoard.malloc(64);
+    }
+    std::atomic<bool> done{false};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([&] {
+            while (!done) {
+                void *const p = hoard.malloc(64);
+                hoard.free(p);
+            }
+        });
+    }
+    for (int i = 0; i < 30; ++i) {
+        hoard.lock_all();
+        const pid_t child = fork();
+        hoard.unlock_all();
+        if (child == 0) {
+            alarm(20); // a lock that is held by nobody would be waited for without end
+            for (void *p : shared) {
+                hoard.free(p);
+            }
+            _exit(hoard.malloc(64) != nullptr ? 0 : 1);
+        }
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    done = true;
+}
+
+} // namespace
