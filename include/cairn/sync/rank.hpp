@@ -17,7 +17,17 @@
 namespace cairn::sync {
 
 /// Locks are taken in rising rank. `debug` is for what watches a heap: it may stand below every other lock.
-enum class Rank : std::uint8_t { superblock, thread_heap, registry, global_heap, huge, runs, leaf, debug };
+enum class Rank : std::uint8_t {
+    superblock,
+    thread_heap,
+    registry,
+    global_heap,
+    owner,
+    huge,
+    runs,
+    leaf,
+    debug
+};
 
 class Ranked {
 public:
