@@ -2,6 +2,7 @@
 //
 // LockedHeap: each operation runs with the lock held, once, and the lock is free afterwards.
 #include <cairn/core/archetype.hpp>
+#include <cairn/source/mmap.hpp>
 #include <cairn/thread/locked.hpp>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,9 @@
 #include <vector>
 
 using namespace cairn;
+
+// A process may have one before anything is constructed.
+constinit LockedHeap<MmapHeap> locked_heap_of_a_process;
 
 namespace {
 

@@ -99,7 +99,7 @@ private:
     }
 
     std::atomic<bool> held_{false};
-    const Ranked rank_;
+    Ranked rank_;
 };
 
 } // namespace cairn::sync

@@ -100,7 +100,7 @@ private:
     static constexpr int spins_ = 100;
 
     std::atomic<std::uint32_t> word_{free_};
-    const Ranked rank_;
+    Ranked rank_;
 };
 
 /// Holds a lock for the length of a scope.
