@@ -39,6 +39,18 @@ def installed_library(soname):
     return match.group(1) if match else None
 
 
+def peers_folder():
+    """Where bench/peers.py puts what it has built."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.environ.get("CAIRN_PEERS") or os.path.join(cache, "cairn", "peers")
+
+
+def built_peer(word):
+    """The library of a peer that bench/peers.py has built, None if it has not."""
+    path = os.path.join(peers_folder(), "lib%s.so" % word)
+    return path if os.path.exists(path) else None
+
+
 def family(word, build):
     """The library of an allocator of the family, None if there is none of that name."""
     path = os.path.join(build, "lib", "libcairn-%s.so" % word)
@@ -59,8 +71,8 @@ def locate(word, build):
         if path is None:
             raise Unavailable("%s: %s is not installed" % (word, PEERS[word]))
         return path
-    if "/" not in word and family(word, build):
-        return family(word, build)
+    if "/" not in word and (family(word, build) or built_peer(word)):
+        return family(word, build) or built_peer(word)
     if os.path.exists(word):
         return os.path.abspath(word)
     raise Unavailable("%s: no such file, none of %s, and none of the family" % (word, ", ".join(KNOWN)))
@@ -71,7 +83,7 @@ def parse(specification, build):
     head, *settings = specification.split(";")
     name, equals, target = head.partition("=")
     if not equals:
-        name, target = (head if head in KNOWN or "/" not in head and family(head, build) else os.path.basename(head).split(".")[0]), head
+        name, target = (head if head in KNOWN or "/" not in head and "." not in head else os.path.basename(head).split(".")[0]), head
     environment = {}
     for setting in settings:
         variable, equals, value = setting.partition("=")

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Builds the newest peers from the sources that their Rust crates carry, into a cache folder: peers.py [NAME...]
+
+bench/run.py then takes them by name. What is there already is not built again. Needs cargo, a C++ compiler, cmake and make.
+The folder is $CAIRN_PEERS, else cairn/peers in the user's cache.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+from lib import allocators  # noqa: E402
+
+# Pinned, so that figures can be compared: a crate and its version.
+CRATES = {"libmimalloc-sys": "0.1.49", "snmalloc-sys": "0.7.6", "tikv-jemalloc-sys": "0.7.1", "libtcmalloc-sys": "0.1.14"}
+OPTIMIZED = ["-O3", "-DNDEBUG", "-fPIC", "-fvisibility=hidden"]
+SHARED = ["-shared", "-pthread", "-Wl,-z,nodelete"]
+
+
+def say(text):
+    print("peers: " + text, file=sys.stderr)
+
+
+def run(command, **options):
+    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if ended.returncode != 0:
+        say("%s failed:\n%s" % (command[0], ended.stdout[-3000:]))
+        raise SystemExit(1)
+    return ended.stdout
+
+
+def sources(folder):
+    """The crates' sources, fetched once, each checked by cargo against the registry's hash."""
+    vendor = os.path.join(folder, "sources")
+    if os.path.isdir(vendor):
+        return vendor
+    if shutil.which("cargo") is None:
+        say("cargo is not installed")
+        raise SystemExit(2)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        os.mkdir(os.path.join(scratch, "src"))
+        open(os.path.join(scratch, "src", "lib.rs"), "w").close()
+        with open(os.path.join(scratch, "Cargo.toml"), "w") as file:
+            file.write('[package]\nname = "peers"\nversion = "0.0.0"\nedition = "2021"\n\n[dependencies]\n')
+            file.writelines('%s = "=%s"\n' % crate for crate in CRATES.items())
+        run(["cargo", "vendor", "--quiet", "vendored"], cwd=scratch)
+        os.rename(os.path.join(scratch, "vendored"), vendor)
+    return vendor
+
+
+def mimalloc(version):
+    def build(vendor, out, _scratch):
+        root = os.path.join(vendor, "libmimalloc-sys", "c_src", "mimalloc", version)
+        run(["c++", "-std=c++17", *OPTIMIZED, "-DMI_MALLOC_OVERRIDE", "-DMI_SHARED_LIB", "-DMI_SHARED_LIB_EXPORT",
+             "-ftls-model=initial-exec", "-fno-builtin-malloc", "-x", "c++", "-w", "-I" + os.path.join(root, "include"),
+             os.path.join(root, "src", "static.c"), *SHARED, "-o", out])
+    return build
+
+
+def snmalloc(vendor, out, scratch):
+    run(["cmake", "-S", os.path.join(vendor, "snmalloc-sys", "upstream"), "-B", scratch, "-DCMAKE_BUILD_TYPE=Release",
+         "-DSNMALLOC_BUILD_TESTING=OFF"])
+    run(["cmake", "--build", scratch, "--target", "snmallocshim"])
+    shutil.copy(os.path.join(scratch, "libsnmallocshim.so"), out)
+
+
+def jemalloc(vendor, out, scratch):
+    tree = os.path.join(scratch, "jemalloc")
+    shutil.copytree(os.path.join(vendor, "tikv-jemalloc-sys", "jemalloc"), tree)
+    configure = os.path.join(vendor, "tikv-jemalloc-sys", "configure", "configure")
+    if os.path.exists(configure):
+        shutil.copy(configure, os.path.join(tree, "configure"))
+    run(["sh", "configure", "--disable-static", "--disable-doc", "--with-version=5.3.1-0-g0"], cwd=tree)
+    run(["make", "-j%d" % os.cpu_count(), "build_lib_shared"], cwd=tree)
+    shutil.copy(os.path.join(tree, "lib", "libjemalloc.so.2"), out)
+
+
+def tcmalloc(vendor, out, scratch):
+    root = os.path.join(vendor, "libtcmalloc-sys")
+    with open(os.path.join(root, "build.rs")) as file:
+        files = [name for name in re.findall(r'"(c_src/[^"]+\.(?:cc|S))"', file.read()) if "bridge" not in name]
+    files += ["c_src/tcmalloc/tcmalloc/tcmalloc.cc", "c_src/tcmalloc/tcmalloc/want_hpaa.cc"]
+    files = [name for name in dict.fromkeys(files) if os.path.exists(os.path.join(root, name))]
+    rules = ["CXXFLAGS = -std=c++17 -O3 -DNDEBUG -fPIC -w -DTCMALLOC_INTERNAL_8K_PAGES -ftls-model=initial-exec "
+             "-fno-builtin-malloc -I%s/c_src/abseil-cpp -I%s/c_src/tcmalloc" % (root, root)]
+    objects = []
+    for number, name in enumerate(files):
+        objects.append("%d.o" % number)
+        rules.append("%d.o: %s\n\t$(CXX) $(CXXFLAGS) -c $< -o $@" % (number, os.path.join(root, name)))
+    rules.append("all: %s\n\t$(CXX) $^ %s -o %s" % (" ".join(objects), " ".join(SHARED), out))
+    with open(os.path.join(scratch, "Makefile"), "w") as file:
+        file.write("\n".join(rules) + "\n")
+    run(["make", "-j%d" % os.cpu_count(), "all"], cwd=scratch)
+
+
+PEERS = {"mimalloc2": mimalloc("v2"), "mimalloc3": mimalloc("v3"), "snmalloc": snmalloc, "jemalloc5": jemalloc,
+         "tcmalloc-new": tcmalloc}
+
+
+def main(names):
+    for name in names:
+        if name not in PEERS:
+            say("no peer is called '%s'; there are %s" % (name, ", ".join(PEERS)))
+            return 2
+    folder = allocators.peers_folder()
+    os.makedirs(folder, exist_ok=True)
+    for name in names or PEERS:
+        out = os.path.join(folder, "lib%s.so" % name)
+        if os.path.exists(out):
+            continue
+        say("building %s" % name)
+        vendor = sources(folder)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            aside = os.path.join(scratch, os.path.basename(out))
+            PEERS[name](vendor, aside, scratch)
+            os.rename(aside, out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
