@@ -43,10 +43,10 @@ static_assert(PowerSizeClasses<16, 2, 1>::count == 2);
 
 /// The state of heap i of a Hoard.
 template <class H>
-HoardAccount account(const H &hoard, unsigned i) {
+HoardAccount account(H &hoard, unsigned i) {
     HoardAccount found;
     unsigned at = 0;
-    hoard.for_each_heap([&](const auto &heap) { found = at++ == i ? heap.account() : found; });
+    hoard.for_each_heap([&](auto &heap) { found = at++ == i ? heap.account() : found; });
     return found;
 }
 
@@ -57,10 +57,10 @@ struct Totals {
 };
 
 template <class H>
-Totals totals(const H &hoard) {
+Totals totals(H &hoard) {
     Totals sum;
     bool global = true;
-    hoard.for_each_heap([&](const auto &heap) {
+    hoard.for_each_heap([&](auto &heap) {
         EXPECT_TRUE(heap.check());
         const HoardAccount one = heap.account();
         sum.all.u += one.u;

@@ -68,7 +68,7 @@ public:
     }
 
     /// What is known here alone. The lock is not held.
-    void report_supply(Statistics &out) const {
+    void report_supply(Statistics &out) {
         const sync::Guard hold(this->lock);
         out.mapped += supply_.mapped();
         out.superblocks_fresh = fresh_;

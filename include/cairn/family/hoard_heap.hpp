@@ -91,13 +91,13 @@ public:
         ++account_.superblocks;
     }
 
-    HoardAccount account() const {
+    HoardAccount account() {
         const sync::Guard hold(lock);
         return account_;
     }
 
     /// Adds the heap's superblocks and blocks to `out`.
-    void report(Statistics &out) const {
+    void report(Statistics &out) {
         const sync::Guard hold(lock);
         out.small_live += account_.u;
         out.superblocks += account_.superblocks;
@@ -110,7 +110,7 @@ public:
     }
 
     /// Whether the accounts are what the superblocks say, each of them in its group and owned by this heap.
-    bool check() const {
+    bool check() {
         const sync::Guard hold(lock);
         HoardAccount found;
         bool sound = true;

@@ -77,14 +77,14 @@ public:
 
     /// f(heap) for heap 0 and, from the first malloc on, heaps 1 to 2P in this order.
     template <class F>
-    void for_each(F f) const {
+    void for_each(F f) {
         f(global_);
-        const Heap *const heaps = heaps_.load(std::memory_order_acquire); // pairs with the release in set_up
+        Heap *const heaps = heaps_.load(std::memory_order_acquire); // pairs with the release in set_up
         for_each_of(heaps, f);
     }
 
-    void report(Statistics &out) const {
-        for_each([&](const Heap &heap) {
+    void report(Statistics &out) {
+        for_each([&](Heap &heap) {
             heap.report(out);
             out.heaps += &heap != &global_ && heap.account().superblocks != 0 ? 1u : 0u;
         });
@@ -145,8 +145,8 @@ private:
         for_each_of(heaps, [](Heap &heap) { heap.lock.let_go_after_fork(); });
     }
 
-    template <class H, class F>
-    void for_each_of(H *heaps, F f) const {
+    template <class F>
+    void for_each_of(Heap *heaps, F f) {
         for (unsigned i = 0; heaps != nullptr && i < count_; ++i) {
             f(heaps[i]);
         }

@@ -77,7 +77,7 @@ public:
     void lock_all() { heaps_.lock_all(); }
     void unlock_all() { heaps_.unlock_all(); }
 
-    void statistics(Statistics &out) const {
+    void statistics(Statistics &out) {
         out = {};
         out.size_classes = Classes::count;
         for (unsigned c = 0; c < Classes::count; ++c) {
@@ -91,7 +91,7 @@ public:
 
     /// f(heap) for heap 0 and then, from the first malloc on, heaps 1 to 2P.
     template <class F>
-    void for_each_heap(F f) const {
+    void for_each_heap(F f) {
         heaps_.for_each(f);
     }
 

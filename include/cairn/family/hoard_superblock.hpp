@@ -26,7 +26,7 @@ namespace cairn {
 /// What a superblock knows of the heap that owns it.
 struct HoardOwner {
     explicit constexpr HoardOwner(sync::Rank rank) : lock(rank) {}
-    mutable sync::Lock lock;
+    sync::Lock lock;
 };
 
 /// What stands before every block of a Hoard.
