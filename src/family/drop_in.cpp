@@ -51,8 +51,8 @@ std::size_t trim_one(H &heap, std::size_t keep) {
 template <class H>
 void lock_across_forks(H &) {
     if constexpr (ForkLocks<H>) {
-        constexpr auto lock = [] { immortal.allocator.lock_all(); };
-        constexpr auto unlock = [] { immortal.allocator.unlock_all(); };
+        constexpr auto lock = [] { static_cast<H &>(immortal.allocator).lock_all(); };
+        constexpr auto unlock = [] { static_cast<H &>(immortal.allocator).unlock_all(); };
         pthread_atfork(lock, unlock, unlock);
     }
 }
