@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// NbHeap: NBmalloc whole: superblocks for small blocks, mappings for large ones.
+//
+// Adds:    malloc, free, getSize, memalign, malloc_zeroed, statistics.
+// Needs:   nothing below but the kernel; parameters as NbmallocParameters (allocators/nbmalloc.hpp) has them.
+// Keeps:   blocks are aligned to their size, up to the largest small one. Destroying the heap gives back all superblocks,
+//          and no large block that is still live.
+// Threads: any; lock-free.
+// Errors:  nullptr when the kernel has no memory.
+// Cost:    that of nbmalloc_small.hpp or nbmalloc_large.hpp, and a comparison.
+// Source:  NBmalloc, sections 3 and 6.
+#pragma once
+
+#include <cairn/family/nbmalloc_large.hpp>
+#include <cairn/family/nbmalloc_small.hpp>
+
+#include <cstring>
+
+namespace cairn {
+
+template <class Parameters>
+class NbHeap {
+public:
+    static constexpr std::size_t alignment = Parameters::smallest;
+
+    void *malloc(std::size_t size) {
+        return CAIRN_LIKELY(size <= Parameters::largest_small) ? small_.malloc(size)
+                                                               : large_.malloc(granule_, size);
+    }
+
+    void free(void *p) {
+        if (CAIRN_UNLIKELY(Large::is_large(p))) {
+            large_.free(p);
+        } else {
+            small_.free(p);
+        }
+    }
+
+    static std::size_t getSize(const void *p) {
+        return Large::is_large(p) ? Large::getSize(p) : Small::getSize(p);
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size) {
+        const std::size_t both = std::max(wanted, size);
+        return both <= Parameters::largest_small ? small_.malloc(both)
+                                                 : large_.malloc(std::max(wanted, granule_), size);
+    }
+
+    void *malloc_zeroed(std::size_t size) {
+        void *const p = malloc(size);
+        return p == nullptr || Large::is_large(p) ? p : std::memset(p, 0, size);
+    }
+
+    void statistics(Statistics &out) const {
+        small_.statistics(out);
+        out.huge_live = large_.live();
+        out.huge_live_blocks = large_.blocks();
+        out.mapped += out.huge_live;
+        out.mapped_peak = out.mapped;
+    }
+
+    /// For tests, while no other thread is in the heap: f(places, superblock) for each superblock that is in use.
+    template <class F>
+    void for_each_superblock(F f) {
+        small_.for_each_superblock(f);
+    }
+
+private:
+    using Small = NbSmallHeap<Parameters>;
+    static constexpr std::size_t granule_ = Small::Layout::segment;
+    using Large = NbLarge<granule_>;
+
+    Small small_;
+    Large large_;
+};
+
+} // namespace cairn

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// NBmalloc's large blocks: a mapping each.
+//
+// Adds:    malloc with an alignment, free, getSize; totals.
+// Needs:   alignments that are multiples of Granule, a power of two.
+// Keeps:   a large block is at a multiple of Granule, where no block of a superblock ever is: so the address alone says
+//          what it is. The page before it has the mapping's extent.
+// Threads: any; nothing is shared but the totals.
+// Errors:  nullptr when the kernel has no memory, or for what no kernel has.
+// Cost:    up to three system calls and one to free, a fault for each page, a page for the extent.
+// Source:  NBmalloc, section 6: blocks of more than 32 KiB come from the operating system.
+#pragma once
+
+#include <cairn/family/nbmalloc_segments.hpp>
+
+namespace cairn {
+
+template <std::size_t Granule>
+class NbLarge {
+public:
+    static bool is_large(const void *p) { return is_aligned(p, Granule); }
+
+    void *malloc(std::size_t alignment, std::size_t size) {
+        if (size > most_ || alignment > most_) {
+            return nullptr;
+        }
+        const std::size_t page = platform::vm::page_size();
+        const std::size_t bytes = align_up(size == 0 ? 1 : size, page);
+        const NbMapping mapping = NbMapping::make(std::max(alignment, Granule), page, bytes);
+        if (mapping.aligned == nullptr) {
+            return nullptr;
+        }
+        // acquire: pairs with the release in free() of who had these addresses before. The kernel orders it too, but
+        // says so to nobody.
+        live_.fetch_add(bytes, std::memory_order_acquire);
+        blocks_.fetch_add(1, std::memory_order_relaxed); // relaxed: a counter
+        *extent(mapping.aligned) = {mapping.start, mapping.length, bytes};
+        return mapping.aligned;
+    }
+
+    void free(void *p) {
+        const Extent was = *extent(p);
+        if constexpr (platform::checked) {
+            if (was.start > p || was.bytes == 0) {
+                platform::fatal({"free of ", p, ", which is not a block"});
+            }
+        }
+        blocks_.fetch_sub(1, std::memory_order_relaxed);       // relaxed: a counter
+        live_.fetch_sub(was.bytes, std::memory_order_release); // pairs with the acquire in malloc()
+        if (!platform::vm::unmap(was.start,
+                                 was.length)) { // it would take one mapping more than the kernel allows
+            platform::vm::purge(was.start, was.length);
+        }
+    }
+
+    static std::size_t getSize(const void *p) { return extent(p)->bytes; }
+
+    // relaxed: counters.
+    std::size_t live() const { return live_.load(std::memory_order_relaxed); }
+    std::size_t blocks() const { return blocks_.load(std::memory_order_relaxed); }
+
+private:
+    struct Extent {
+        char *start;
+        std::size_t length;
+        std::size_t bytes;
+    };
+
+    /// Room is left for rounding up, and for an alignment.
+    static constexpr std::size_t most_ = SIZE_MAX / 8;
+
+    static Extent *extent(const void *p) {
+        return reinterpret_cast<Extent *>(address_of(p) - platform::vm::page_size());
+    }
+
+    std::atomic<std::size_t> live_{0};
+    std::atomic<std::size_t> blocks_{0};
+};
+
+} // namespace cairn
