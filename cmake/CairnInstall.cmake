@@ -7,12 +7,12 @@ if(CAIRN_SANITIZER)
 endif()
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/cairn DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+install(DIRECTORY include/cairn include/cairn-obstack DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY allocators DESTINATION "${CAIRN_INSTALL_ALLOCATORS}" FILES_MATCHING PATTERN "*.hpp")
 
 set(installed_targets cairn_kit)
-foreach(target cairn_malloc cairn_shared cairn_static cairn_program)
+foreach(target cairn_malloc cairn_shared cairn_static cairn_stack cairn_program)
   if(TARGET ${target})
     list(APPEND installed_targets ${target})
   endif()
@@ -34,8 +34,10 @@ install(FILES "${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake" DESTINATION "${pa
 # Relative to itself, so that an installed tree may be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
            OUTPUT_VARIABLE to_prefix)
-configure_file(cmake/cairn.pc.in "${PROJECT_BINARY_DIR}/cairn.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/cairn.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(package cairn cairn-stack)
+  configure_file(cmake/${package}.pc.in "${PROJECT_BINARY_DIR}/${package}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${package}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()
 
 file(GLOB manual_1 CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.1")
 file(GLOB manual_3 CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.3")

@@ -24,13 +24,14 @@ if grep -rIlF -e "$SOURCE_DIR" -e "$BUILD_DIR" "$prefix"/lib/cmake "$prefix"/lib
     fail "an installed file names the source or build folder"
 fi
 
-step CMake: cairn::malloc, cairn::malloc_static, cairn::kit
+step CMake: cairn::malloc, cairn::malloc_static, cairn::kit, cairn::stack
 cmake -S "$consumer" -B "$scratch/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$CXX" \
     -DCMAKE_C_COMPILER="$CC" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
 cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
 "$scratch/build/shared" libcairn.so
 "$scratch/build/static" static
 "$scratch/build/kit"
+"$scratch/build/stack"
 
 step pkg-config
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
@@ -43,6 +44,10 @@ version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")$/\1/p' "$prefix/lib/cmake/cai
 # shellcheck disable=SC2046
 "$CXX" -std=c++20 "$consumer/kit.cpp" -o "$scratch/kit_by_pkg_config" $(pkg-config --cflags cairn)
 "$scratch/kit_by_pkg_config"
+# shellcheck disable=SC2046
+"$CC" -Wall -Wextra -Werror "$consumer/stack.c" -o "$scratch/stack_by_pkg_config" \
+    $(pkg-config --cflags --libs cairn-stack)
+"$scratch/stack_by_pkg_config"
 
 step the archive by hand
 "$CC" -I"$prefix/include" "$consumer/malloc.c" -Wl,-u,malloc "$prefix/lib/libcairn.a" -o "$scratch/by_hand"
