@@ -101,6 +101,49 @@ TYPED_TEST(Adaptors, AllocatorsAreEqualIfTheirHeapIs) {
     static_assert(!Traits::is_always_equal::value);
 }
 
+TYPED_TEST(Adaptors, AContainerStaysOnItsHeap) {
+    using Strings = std::vector<std::vector<int, StdAllocator<int, TypeParam>>,
+                                StdAllocator<std::vector<int, StdAllocator<int, TypeParam>>, TypeParam>>;
+    using Numbers = typename Strings::value_type;
+    TypeParam other;
+    {
+        Numbers here({1, 2, 3}, this->heap);
+        Numbers there({4, 5, 6, 7}, other);
+        const Numbers copy(there);
+        EXPECT_EQ(&copy.get_allocator().heap(), &other) << "a new one is where its original is";
+        here = there;
+        EXPECT_EQ(&here.get_allocator().heap(), &this->heap);
+        EXPECT_EQ(here, there);
+        const int live_there = other.live;
+        there.push_back(8);
+        here = std::move(there);
+        EXPECT_EQ(&here.get_allocator().heap(), &this->heap) << "moved one by one";
+        EXPECT_EQ(here, Numbers({4, 5, 6, 7, 8}, this->heap));
+        EXPECT_LE(other.live, live_there);
+
+        const int *const place = here.data();
+        Numbers next(std::move(here));
+        EXPECT_EQ(next.data(), place) << "a new one takes the memory over";
+        Numbers same(this->heap);
+        same = std::move(next);
+        EXPECT_EQ(same.data(), place) << "and so does one on the same heap";
+        Numbers swapped({9}, this->heap);
+        swapped.swap(same);
+        EXPECT_EQ(swapped.data(), place);
+
+        Strings nested(this->heap);
+        nested.emplace_back(std::initializer_list<int>{1}, this->heap);
+        nested.push_back(swapped);
+        EXPECT_EQ(nested[1], swapped);
+    }
+    EXPECT_EQ(other.live, 0);
+    using Traits = std::allocator_traits<StdAllocator<int, TypeParam>>;
+    static_assert(!Traits::propagate_on_container_copy_assignment::value &&
+                  !Traits::propagate_on_container_move_assignment::value &&
+                  !Traits::propagate_on_container_swap::value);
+    static_assert(std::is_nothrow_copy_constructible_v<StdAllocator<int, TypeParam>>);
+}
+
 TYPED_TEST(Adaptors, MemoryResource) {
     HeapResource resource(this->heap);
     {
@@ -145,6 +188,29 @@ TEST(OverAligned, UsesMemalignOnlyWhereItIsNeeded) {
     free_aligned(heap, plain, 8);
     free_aligned(heap, aligned, 16);
     EXPECT_EQ(heap.live, 0);
+}
+
+/// As most mallocs: 16 is for blocks of 16 bytes and more.
+class AlignsToSize {
+public:
+    void *malloc(std::size_t size) {
+        void *const block = buffer_ + (size >= 16 ? align_up(used_, 16) : used_);
+        used_ = static_cast<std::size_t>(static_cast<unsigned char *>(block) - buffer_) + align_up(size, 8);
+        return block;
+    }
+    void free(void *) {}
+
+private:
+    alignas(16) unsigned char buffer_[1_KiB];
+    std::size_t used_ = 8;
+};
+
+TEST(OverAligned, ASmallBlockIsAlignedToo) {
+    AlignsToSize heap;
+    HeapResource resource(heap);
+    EXPECT_TRUE(is_aligned(malloc_aligned(heap, 16, 8), 16));
+    EXPECT_TRUE(is_aligned(resource.allocate(8, 8), 8));
+    EXPECT_TRUE(is_aligned(resource.allocate(1, 16), 16));
 }
 
 TEST(OverAligned, RefusesWhatDoesNotFit) {

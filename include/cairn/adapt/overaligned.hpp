@@ -4,7 +4,8 @@
 //
 // Adds:    malloc_aligned and free_aligned, a pair: free with the alignment that was asked for.
 // Needs:   a heap; its memalign where it has one.
-// Keeps:   up to the heap's own alignment they are its malloc and free.
+// Keeps:   up to the heap's own alignment they are its malloc and free. A block is at least as large as its
+//          alignment: a malloc need not align what is smaller.
 // Threads: those of the heap.
 // Errors:  nullptr.
 // Cost:    without memalign: `wanted` bytes more, in which the word before the block says where the heap's
@@ -13,12 +14,14 @@
 
 #include <cairn/core/concepts.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <Heap H>
 void *malloc_aligned(H &heap, std::size_t wanted, std::size_t size) {
     if (wanted <= alignment_of<H>) {
-        return heap.malloc(size);
+        return heap.malloc(std::max(size, wanted));
     }
     if constexpr (AlignedHeap<H>) {
         return heap.memalign(wanted, size);

@@ -4,8 +4,10 @@
 //
 // Adds:    allocate and deallocate of T, for std::vector<T, StdAllocator<T, H>> and the like.
 // Needs:   a heap that lives longer than what is allocated from it: it is referred to, not owned.
-// Keeps:   two are equal if they refer to one heap. Over-aligned types are aligned. Containers keep their
-//          allocator when they are copied or moved into, as they do with std::pmr.
+// Keeps:   two are equal if they refer to one heap. Over-aligned types are aligned. A container stays on its heap:
+//          what is assigned to it is copied, or moved one by one, where the other one is on another heap; two
+//          that are swapped must be on one heap. So it is with std::pmr too; but a new container that is made as
+//          a copy of another one is on the same heap as that.
 // Threads: those of the heap.
 // Errors:  std::bad_alloc; std::bad_array_new_length if n objects do not fit into a size_t.
 // Cost:    a pointer in the container.
@@ -14,6 +16,7 @@
 #include <cairn/adapt/overaligned.hpp>
 
 #include <new>
+#include <type_traits>
 
 namespace cairn {
 
@@ -21,6 +24,10 @@ template <class T, Heap H>
 class StdAllocator {
 public:
     using value_type = T;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::false_type;
+    using propagate_on_container_swap = std::false_type;
+    using is_always_equal = std::false_type;
 
     // Not explicit, as that of std::pmr::polymorphic_allocator: a container is constructed from the heap.
     StdAllocator(H &heap) noexcept : heap_(&heap) {}
