@@ -57,7 +57,7 @@ private:
         return ranks;
     }
 
-    const Rank rank_;
+    Rank rank_;
 };
 
 } // namespace cairn::sync
