@@ -7,7 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace cairn;
@@ -71,6 +75,22 @@ TEST(LockedHeap, HoldsTheLockInEveryOperation) {
     EXPECT_EQ(calls, 10) << "two operations, and one for each of the eight capabilities";
     EXPECT_EQ(taken, calls);
     EXPECT_EQ(held, 0);
+}
+
+TEST(LockedHeap, IsHeldAcrossAForkWhereTheLockCanBe) {
+    static_assert(ForkSafeLock<RankedLock<>> && !ForkSafeLock<std::mutex>);
+    LockedHeap<Archetype<>> heap;
+    heap.lock_all();
+    std::atomic<bool> done = false;
+    std::thread other([&] {
+        heap.free(nullptr);
+        done = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(done);
+    heap.unlock_all();
+    other.join();
+    EXPECT_TRUE(done);
 }
 
 TEST(LockedHeap, NestsByRank) {

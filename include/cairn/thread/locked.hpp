@@ -2,7 +2,8 @@
 //
 // LockedHeap: one lock around a whole heap.
 //
-// Adds:    threads. It has exactly the capabilities of the heap below.
+// Adds:    threads; lock_all and unlock_all around a fork, where the lock can be held across one. Else it has
+//          exactly the capabilities of the heap below.
 // Needs:   a heap; a lock with lock and unlock.
 // Keeps:   every operation runs with the lock held. The heap is a private member and each operation is listed
 //          here, so one that is not listed can not be called: nothing slips past the lock.
@@ -29,6 +30,13 @@ template <sync::Rank R = sync::Rank::thread_heap>
 class RankedLock : public sync::Lock {
 public:
     constexpr RankedLock() : Lock(R) {}
+};
+
+/// What the heap's lock can do more, the heap can: be held by the thread that forks while it does.
+template <class L>
+concept ForkSafeLock = LockType<L> && requires(L &lock) {
+    lock.hold_across_fork();
+    lock.let_go_after_fork();
 };
 
 template <Heap Super, LockType L = RankedLock<>>
@@ -100,6 +108,17 @@ public:
     {
         const sync::Guard guard(lock_);
         return heap_.remaining();
+    }
+
+    void lock_all()
+        requires ForkSafeLock<L>
+    {
+        lock_.hold_across_fork();
+    }
+    void unlock_all()
+        requires ForkSafeLock<L>
+    {
+        lock_.let_go_after_fork();
     }
 
 private:
