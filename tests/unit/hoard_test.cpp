@@ -346,6 +346,34 @@ TEST(HoardTheorem1, OneBlockOfEachSuperblockStays) {
     }
 }
 
+/// Fills superblocks of one class, empties them, fills them with another class, and keeps one block in each, again and
+/// again. A heap that recycled its own empty superblocks before it looked at the global heap's half empty ones of the
+/// class would take K more in every round.
+TEST(HoardTheorem1, RecycledSuperblocksDoNotPileUp) {
+    Adversary<OneHeap> adversary(2);
+    std::vector<void *> kept;
+    for (int round = 0; round < 100; ++round) {
+        std::vector<void *> all;
+        for (std::size_t i = 0; i < K * capacity<OneHeap>(256); ++i) {
+            all.push_back(adversary.malloc(256));
+        }
+        for (void *p : all) {
+            adversary.free(p);
+        }
+        all.clear();
+        for (std::size_t i = 0; i < K * capacity<OneHeap>(16); ++i) {
+            all.push_back(adversary.malloc(16));
+        }
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            i % capacity<OneHeap>(16) == 0 ? kept.push_back(all[i]) : adversary.free(all[i]);
+        }
+        adversary.check();
+    }
+    for (void *p : kept) {
+        adversary.free(p);
+    }
+}
+
 /// An adversary that chooses at random: sizes, phases of growing and shrinking, and which thread acts.
 void random_adversary(unsigned seed, std::size_t classes, unsigned threads) {
     Adversary<TwoProcessors> adversary(classes);

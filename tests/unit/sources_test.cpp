@@ -4,12 +4,14 @@
 // limits.
 #include <cairn/source/mapping_table.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/source/pages.hpp>
 #include <cairn/source/sbrk.hpp>
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -76,6 +78,23 @@ TEST(MmapHeapDeathTest, StopsAtAForeignPointer) {
     EXPECT_DEATH(heap.free(&heap), "not a block of this MmapHeap");
     heap.free(p);
     EXPECT_DEATH(heap.free(p), "not a block of this MmapHeap");
+}
+
+TEST(KernelPages, AreAlignedAndNoLongerThanAskedFor) {
+    KernelPages pages;
+    const std::size_t page = platform::vm::page_size();
+    for (std::size_t alignment = 1; alignment <= 4_MiB; alignment *= 4) {
+        auto *const start = static_cast<char *>(pages.map(page + 1, alignment));
+        ASSERT_NE(start, nullptr);
+        EXPECT_TRUE(is_aligned(start, std::max(alignment, page)));
+        start[page] = 1;
+        EXPECT_TRUE(mapped(start + 2 * page - 1));
+        pages.unmap(start, page + 1);
+        EXPECT_FALSE(mapped(start));
+        EXPECT_FALSE(mapped(start + page));
+    }
+    EXPECT_EQ(pages.map(PTRDIFF_MAX, 1), nullptr);
+    EXPECT_EQ(pages.map(SIZE_MAX, 1_MiB), nullptr);
 }
 
 TEST(MappingTable, AgreesWithAMap) {
