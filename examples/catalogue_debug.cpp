@@ -5,10 +5,15 @@
 
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
+#include <cairn/debug/profile.hpp>
+#include <cairn/debug/size_table.hpp>
+#include <cairn/debug/trace.hpp>
+#include <cairn/debug/trace_file.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/thread/locked.hpp>
 
 using namespace cairn;
 
@@ -34,8 +39,42 @@ void check() {
     expect(CountFaults::count == 4, "each fault is found");
 }
 
+constinit Usage taken;
+constinit Usage used;
+
+void profile() {
+    // The same layer at the source and on top.
+    Compose<MmapHeap, Profile<taken>, Bump<64_KiB>, Freelist, SizeHeader, Profile<used>> heap;
+    for (int i = 0; i < 100; ++i) {
+        heap.malloc(1000);
+    }
+    expect(taken.bytes.peak() == 128_KiB && used.bytes.peak() == 100'000, "two chunks for 100 blocks");
+    expect(fragmentation(taken, used) > 1.3, "max A / max U");
+    write_fragmentation(taken, used);
+}
+
+void size_table() {
+    Compose<MmapHeap, Bump<>, SizeTable<>> heap;
+    auto *const a = static_cast<char *>(heap.malloc(32));
+    auto *const b = static_cast<char *>(heap.malloc(33));
+    expect(b == a + 32, "no header");
+    expect(heap.getSize(b) == 33, "and yet the size is known");
+}
+
+constinit TraceFile<> operations(1); // standard output
+
+void trace() {
+    Compose<MmapHeap, Bump<>, Freelist, Locked<>, Trace<operations>> heap;
+    heap.free(heap.malloc(48));
+    operations.flush(); // two lines: number, thread, operation, block, size, alignment
+    expect(operations.lost() == 0, "both are written");
+}
+
 } // namespace
 
 int main() {
     check();
+    profile();
+    size_table();
+    trace();
 }

@@ -6,6 +6,10 @@
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/combine/segregated.hpp>
 #include <cairn/debug/check.hpp>
+#include <cairn/debug/profile.hpp>
+#include <cairn/debug/size_table.hpp>
+#include <cairn/debug/trace.hpp>
+#include <cairn/debug/trace_file.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
@@ -13,6 +17,9 @@
 #include <cairn/source/system_malloc.hpp>
 
 namespace cairn::conformance {
+
+inline constinit Usage usage;
+inline constinit TraceFile<> trace(-1);
 
 struct CheckRow : On<Check<>> {
     static constexpr bool reuses = false; // some blocks are held back
@@ -41,7 +48,22 @@ struct ChecksEverywhereRow : Row<Compose<MmapHeap>> {
     static constexpr bool thread_safe = true;
 };
 
+struct ProfileRow : Row<Compose<MmapHeap, Profile<usage>>> {};
+
+/// Sizes that are known to the byte, over a heap that knows none.
+struct SizeTableRow : On<Bump<>, SizeTable<>, Profile<usage>> {
+    static constexpr bool reuses = false;
+    static constexpr bool releases_live = true;
+};
+
+struct TraceRow : Row<Compose<MallocHeap, SizeTable<>, Profile<usage>, Trace<trace>>> {
+    static constexpr bool thread_safe = true;
+};
+
 using CheckRows = testing::Types<CheckRow, CheckHoldingNothingRow, CheckedMallocRow, ChecksEverywhereRow>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Check, Conformance, CheckRows);
+
+using CountRows = testing::Types<ProfileRow, SizeTableRow, TraceRow>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Count, Conformance, CountRows);
 
 } // namespace cairn::conformance

@@ -26,6 +26,8 @@ template class cairn::CheckHeap<SelfSizedArchetype, StopAtFaultTellLeaks, 0>;
 
 namespace {
 
+constinit CheckHeap<MmapHeap> heap_of_a_process;
+
 /// Writes down what was found, and lets the program go on.
 struct Note {
     static constexpr bool leaks = true;

@@ -74,8 +74,8 @@ public:
         *above = nullptr;
     }
 
-    /// Takes an entry of this map out, and drops it.
-    void remove(Entry *entry) {
+    /// Takes an entry of this map out: it may be put in again, or dropped.
+    void take_out(Entry *entry) {
         Entry **link = &root_;
         while (*link != entry) {
             link = side(*link, entry->address_);
@@ -94,6 +94,10 @@ public:
             }
         }
         *link = below != nullptr ? below : above;
+    }
+
+    void remove(Entry *entry) {
+        take_out(entry);
         drop(entry);
     }
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+//
+// TraceHeap: writes every operation down.
+//
+// Adds:    a record of each call that takes, frees or moves a block, in a sink that the template names.
+// Needs:   a heap; a sink, such as TraceFile.
+// Keeps:   all capabilities of the heap below, the way sizes are recorded, every size and every pointer. What frees is
+//          written before the heap below is called, what takes after: in the order of the trace no block is handed out
+//          while it is live, whatever the threads do.
+// Threads: those of the heap below and of the sink.
+// Errors:  those of the heap below; requests that it could not serve are written with no block.
+// Cost:    the sink's.
+// Source:  Heap Layers, Table 1: TraceHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/debug/size_record.hpp>
+#include <cairn/debug/trace_record.hpp>
+#include <cairn/sync/across_fork.hpp>
+
+namespace cairn {
+
+/// write(operation, block, size, alignment): it happened, in this thread. Must not call the heap that is traced.
+template <class S>
+concept TraceSink = requires(S &sink, const void *block, std::size_t n) {
+    { sink.write(Operation::malloc, block, n, n) } -> std::same_as<void>;
+};
+
+template <Heap Super, auto &Sink>
+    requires TraceSink<decltype(Sink)>
+class TraceHeap {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+    using SizeRecord = debug::SizeRecordOf<Super>;
+
+    void *malloc(std::size_t size) { return took(Operation::malloc, heap_.malloc(size), size, 0); }
+
+    void free(void *p) {
+        Sink.write(Operation::free, p, 0, 0);
+        heap_.free(p);
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size)
+        requires AlignedHeap<Super>
+    {
+        return took(Operation::memalign, heap_.memalign(wanted, size), size, wanted);
+    }
+
+    void *malloc_zeroed(std::size_t size)
+        requires ZeroingHeap<Super>
+    {
+        return took(Operation::malloc_zeroed, heap_.malloc_zeroed(size), size, 0);
+    }
+
+    /// Written as malloc_zeroed; a product that does not fit as SIZE_MAX.
+    void *calloc(std::size_t count, std::size_t size)
+        requires ArrayHeap<Super>
+    {
+        std::size_t bytes = 0;
+        if (__builtin_mul_overflow(count, size, &bytes)) {
+            bytes = SIZE_MAX;
+        }
+        return took(Operation::malloc_zeroed, heap_.calloc(count, size), bytes, 0);
+    }
+
+    void *reallocate(void *p, std::size_t size)
+        requires ReallocatingHeap<Super>
+    {
+        Sink.write(Operation::resize, p, size, 0);
+        return took(Operation::resized, heap_.reallocate(p, size), size, 0);
+    }
+
+    std::size_t getSize(void *p) const
+        requires(SizedHeap<Super> && !SelfSizedHeap<Super>)
+    {
+        return heap_.getSize(p);
+    }
+
+    static std::size_t getSize(void *p)
+        requires SelfSizedHeap<Super>
+    {
+        return Super::getSize(p);
+    }
+
+    bool owns(const void *p) const
+        requires OwningHeap<Super>
+    {
+        return heap_.owns(p);
+    }
+
+    std::size_t remaining() const
+        requires BoundedHeap<Super>
+    {
+        return heap_.remaining();
+    }
+
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        Sink.write(Operation::clear, nullptr, 0, 0);
+        heap_.clear();
+    }
+
+    void lock_all() {
+        sync::lock_heap_across_fork(heap_);
+        sync::lock_heap_across_fork(Sink);
+    }
+    void unlock_all() {
+        sync::unlock_heap_after_fork(Sink);
+        sync::unlock_heap_after_fork(heap_);
+    }
+
+private:
+    static void *took(Operation operation, void *p, std::size_t size, std::size_t wanted) {
+        Sink.write(operation, p, size, wanted);
+        return p;
+    }
+
+    Super heap_;
+};
+
+template <auto &Sink>
+struct Trace {
+    template <class Super>
+    using on = TraceHeap<Super, Sink>;
+};
+
+} // namespace cairn
