@@ -10,6 +10,7 @@
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bounded_freelist.hpp>
 #include <cairn/layer/bump.hpp>
+#include <cairn/layer/chunk_pool.hpp>
 #include <cairn/layer/fixed_stack.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/obstack.hpp>
@@ -34,6 +35,19 @@ void bounded_freelist() {
     heap.free(b); // unmapped
     expect(!heap.owns(b) && heap.malloc(4_KiB) == a, "one block at most is kept");
     heap.free(a);
+}
+
+void chunk_pool() {
+    // A free list that keeps nothing for ever: what is free in one piece goes back to the system.
+    Compose<MmapHeap, ChunkPool<512>> heap;
+    void *chunks[1000];
+    for (void *&p : chunks) {
+        p = heap.malloc(512);
+    }
+    for (void *p : chunks) {
+        heap.free(p);
+    }
+    expect(heap.malloc(513) == nullptr, "chunks of one size");
 }
 
 void unique() {
@@ -110,6 +124,7 @@ void throw_exception() {
 
 int main() {
     bounded_freelist();
+    chunk_pool();
     unique();
     fixed_stack();
     growing_objects();

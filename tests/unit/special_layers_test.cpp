@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundedFreelistHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is special about
+// BoundedFreelistHeap, ChunkPoolHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is special about
 // each.
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bounded_freelist.hpp>
 #include <cairn/layer/bump.hpp>
+#include <cairn/layer/chunk_pool.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/layer/unique.hpp>
@@ -19,6 +20,7 @@
 
 #include <thread>
 #include <type_traits>
+#include <vector>
 
 using namespace cairn;
 
@@ -28,6 +30,8 @@ using Rich = Archetype<Capability::all>;
 
 template class cairn::BoundedFreelistHeap<Archetype<>, 1>;
 template class cairn::BoundedFreelistHeap<Rich, 10>;
+template class cairn::ChunkPoolHeap<Archetype<Capability::aligned>, 4_KiB>;
+template class cairn::ChunkPoolHeap<Rich, 48, 4_KiB>;
 template class cairn::UniqueHeap<Archetype<>>;
 template class cairn::UniqueHeap<Rich>;
 template class cairn::UniqueHeap<SelfSizedArchetype>;
@@ -39,6 +43,11 @@ namespace {
 using enum Capability;
 static_assert(capabilities_of<BoundedFreelistHeap<Rich, 10>> == (sized | owning | clearable));
 static_assert(capabilities_of<BoundedFreelistHeap<Archetype<>, 10>> == none);
+
+static_assert(capabilities_of<ChunkPoolHeap<Archetype<aligned>, 4_KiB>> == (sized | owning | clearable));
+static_assert(ChunkPoolHeap<Rich, 4_KiB>::alignment == 64 && ChunkPoolHeap<Rich, 48>::alignment == 16);
+static_assert(!std::copy_constructible<ChunkPoolHeap<MmapHeap, 4_KiB>>);
+constinit ChunkPoolHeap<MmapHeap, 4_KiB> static_chunks;
 
 // Each capability alone is passed, and none is invented.
 template <unsigned... Bit>
@@ -115,6 +124,60 @@ TEST(BoundedFreelist, IsEmptyWhenItIsCleared) {
     heap.free(b);
     EXPECT_EQ(heap.malloc(96), b);
     EXPECT_EQ(heap.malloc(96), a);
+}
+
+/// Counts slabs.
+class Slabs {
+public:
+    void *malloc(std::size_t size) { return memalign(16, size); }
+    void *memalign(std::size_t wanted, std::size_t size) {
+        ++live;
+        return below_.memalign(wanted, size);
+    }
+    void free(void *p) {
+        --live;
+        below_.free(p);
+    }
+    static inline int live = 0;
+
+private:
+    MmapHeap below_;
+};
+
+TEST(ChunkPool, SlabsGoBackWhenAllTheirChunksAreFree) {
+    {
+        Compose<Slabs, ChunkPool<4_KiB>> heap;
+        constexpr std::size_t per_slab = decltype(heap)::chunks_per_slab;
+        static_assert(per_slab == 15);
+        std::vector<void *> chunks;
+        for (std::size_t i = 0; i < 10 * per_slab; ++i) {
+            chunks.push_back(heap.malloc(4_KiB));
+        }
+        EXPECT_EQ(Slabs::live, 10);
+        for (std::size_t i = 0; i < chunks.size(); ++i) {
+            if (i % per_slab != 3) {
+                heap.free(chunks[i]);
+            }
+        }
+        EXPECT_EQ(Slabs::live, 10) << "a chunk of each is in use";
+        for (std::size_t i = 3; i < 5 * per_slab; i += per_slab) {
+            heap.free(chunks[i]);
+        }
+        EXPECT_EQ(Slabs::live, 5);
+        for (std::size_t i = 5 * per_slab + 3; i < chunks.size(); i += per_slab) {
+            heap.free(chunks[i]);
+        }
+        EXPECT_EQ(Slabs::live, 1) << "one is kept";
+        void *const again = heap.malloc(1);
+        EXPECT_EQ(Slabs::live, 1);
+        EXPECT_TRUE(heap.owns(again));
+        EXPECT_EQ(heap.getSize(again), 4_KiB);
+        EXPECT_EQ(heap.malloc(4_KiB + 1), nullptr) << "a chunk is all there is";
+    }
+    EXPECT_EQ(Slabs::live, 0);
+    void *const p = static_chunks.malloc(10);
+    EXPECT_TRUE(static_chunks.owns(p));
+    static_chunks.free(p);
 }
 
 TEST(Unique, IsOneHeapForAllItsNames) {

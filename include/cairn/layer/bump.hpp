@@ -10,7 +10,7 @@
 // Errors:  nullptr when the heap below has no chunk; a smaller request may still fit into the current one.
 // Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and
 //          what is left at its end. owns walks the chunks.
-// Source:  Heap Layers, Table 1: ChunkHeap and ZoneHeap.
+// Source:  Heap Layers, Table 1: ZoneHeap.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

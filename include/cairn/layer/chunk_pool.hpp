@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//
+// ChunkPoolHeap: chunks of one size, cut out of larger pieces of memory that go back when all their chunks are free.
+//
+// Adds:    cheap chunks of ChunkSize bytes for layers above that want memory in such steps (BumpHeap, obstacks,
+//          superblocks), or for objects of one size. getSize, owns, clear.
+// Needs:   a heap that aligns: a slab lies at a multiple of its size, so that a chunk tells its slab.
+// Keeps:   slabs that have a free chunk stand before those that have none. At most one slab is wholly free: the
+//          next one that becomes so goes back. Untouched chunks stay untouched: free ones come first, then the
+//          next of the slab.
+// Threads: one at a time.
+// Errors:  nullptr for more than ChunkSize bytes, and when the heap below has no slab.
+// Cost:    some ten instructions each way; a header of 64 bytes a slab and what is left at its end. owns walks the
+//          slabs.
+// Source:  Heap Layers, Table 1: ChunkHeap.
+#pragma once
+
+#include <cairn/core/concepts.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <algorithm>
+
+namespace cairn {
+
+template <AlignedHeap Super, std::size_t ChunkSize, std::size_t SlabSize = 64_KiB>
+class ChunkPoolHeap : private Super {
+    struct Link {
+        Link *next;
+        Link *prev;
+    };
+    struct FreeChunk {
+        FreeChunk *next;
+    };
+    struct Slab : Link {
+        FreeChunk *free;
+        unsigned char *uncut; ///< chunks from here on were never handed out
+        std::size_t live;
+    };
+
+public:
+    /// The largest power of two that divides the size, up to a cache line.
+    static constexpr std::size_t alignment = std::min(ChunkSize & (0 - ChunkSize), platform::cache_line);
+    static constexpr std::size_t chunks_per_slab = (SlabSize - platform::cache_line) / ChunkSize;
+
+    static_assert(sizeof(Slab) <= platform::cache_line && alignment >= alignof(FreeChunk));
+    static_assert(is_power_of_two(SlabSize) && SlabSize > 2 * platform::cache_line && chunks_per_slab > 1,
+                  "a slab holds more than one chunk");
+
+    constexpr ChunkPoolHeap() = default;
+    ChunkPoolHeap(const ChunkPoolHeap &) = delete;
+    ChunkPoolHeap &operator=(const ChunkPoolHeap &) = delete;
+    ~ChunkPoolHeap() { clear(); }
+
+    void *malloc(std::size_t size) {
+        if (CAIRN_UNLIKELY(size > ChunkSize)) {
+            return nullptr;
+        }
+        Link *first = ring_.next;
+        if (CAIRN_UNLIKELY(!has_room(first))) {
+            first = new_slab();
+            if (first == nullptr) {
+                return nullptr;
+            }
+        }
+        auto *const slab = static_cast<Slab *>(first);
+        if (++slab->live == chunks_per_slab) {
+            unlink(slab);
+            link(slab, ring_.prev);
+        }
+        if (slab->free != nullptr) {
+            FreeChunk *const chunk = slab->free;
+            slab->free = chunk->next;
+            return chunk;
+        }
+        void *const chunk = slab->uncut;
+        slab->uncut += ChunkSize;
+        return chunk;
+    }
+
+    void free(void *p) {
+        Slab *const slab = slab_of(p);
+        auto *const chunk = static_cast<FreeChunk *>(p);
+        chunk->next = slab->free;
+        slab->free = chunk;
+        if (slab->live-- == chunks_per_slab) {
+            unlink(slab);
+            link(slab, &ring_);
+        }
+        if (CAIRN_UNLIKELY(slab->live == 0) && has_room(ring_.next == slab ? slab->next : ring_.next)) {
+            unlink(slab);
+            Super::free(slab);
+        }
+    }
+
+    static std::size_t getSize(void *) { return ChunkSize; }
+
+    bool owns(const void *p) const {
+        const Link *slab = ring_.next;
+        while (slab != &ring_ && slab != slab_of(p)) {
+            slab = slab->next;
+        }
+        return slab != &ring_;
+    }
+
+    void clear() {
+        while (ring_.next != &ring_) {
+            auto *const slab = static_cast<Slab *>(ring_.next);
+            unlink(slab);
+            Super::free(slab);
+        }
+    }
+
+private:
+    static Slab *slab_of(const void *p) {
+        return reinterpret_cast<Slab *>(align_down(address_of(p), SlabSize));
+    }
+
+    bool has_room(const Link *slab) const {
+        return slab != &ring_ && static_cast<const Slab *>(slab)->live < chunks_per_slab;
+    }
+
+    CAIRN_COLD Slab *new_slab() {
+        auto *const slab = static_cast<Slab *>(Super::memalign(SlabSize, SlabSize));
+        if (slab != nullptr) {
+            slab->free = nullptr;
+            slab->uncut = reinterpret_cast<unsigned char *>(slab) + platform::cache_line;
+            slab->live = 0;
+            link(slab, &ring_);
+        }
+        return slab;
+    }
+
+    static void link(Link *slab, Link *after) {
+        slab->next = after->next;
+        slab->prev = after;
+        after->next->prev = slab;
+        after->next = slab;
+    }
+    static void unlink(Link *slab) {
+        slab->prev->next = slab->next;
+        slab->next->prev = slab->prev;
+    }
+
+    Link ring_{&ring_, &ring_}; ///< slabs with room, then those without
+};
+
+template <std::size_t ChunkSize, std::size_t SlabSize = 64_KiB>
+struct ChunkPool {
+    template <class Super>
+    using on = ChunkPoolHeap<Super, ChunkSize, SlabSize>;
+};
+
+} // namespace cairn
