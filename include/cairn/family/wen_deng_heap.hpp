@@ -15,6 +15,9 @@
 #include <cairn/family/wen_deng_list.hpp>
 #include <cairn/family/wen_deng_superblock.hpp>
 
+#include <algorithm>
+#include <iterator>
+
 namespace cairn::wen_deng {
 
 template <class Parameters, class Links>
@@ -83,6 +86,13 @@ public:
             }
         }
         return best;
+    }
+
+    /// True for every heap that is too empty: not all of its superblocks can be fuller than they are on average.
+    bool has_mostly_empty() const {
+        return std::any_of(std::begin(lists_), std::end(lists_), [](const OrderedList<Superblock> &list) {
+            return list.last() != nullptr && list.last()->mostly_empty();
+        });
     }
 
     /// f(s) for each superblock, under the lock.

@@ -71,6 +71,8 @@ public:
                 return;
             }
         }
+        check(heap.has_mostly_empty(),
+              "a heap is too empty, and no free keeps a mostly empty superblock in it");
     }
 
     void statistics(Statistics &out) {
