@@ -26,6 +26,9 @@ ROWS = {
     "remote free": ["--workload", "remote"],
     "remote, 32 at a time": ["--workload", "remote", "--batch", "32", "--steps", "40", "--warmup", "40"],
     "one producer": ["--workload", "producer"],
+    "larson": ["--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400"],
+    "larson, once a block": ["--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400",
+                             "--replacements", "1"],
 }
 
 

@@ -59,8 +59,11 @@ struct Worker {
     unsigned threads;
     std::size_t size;
     std::size_t batch;
+    std::uint64_t replacements; ///< of each block, before all are passed on (larson)
     Random random;
-    std::vector<Block> held;
+    std::vector<Block> held = {};
+    std::uint64_t replaced = 0;
+    bool started = false;
 };
 
 /// Blocks on their way to a thread.
@@ -136,6 +139,36 @@ void bleeding(Worker &w) {
     }
 }
 
+/// Larson's server: blocks of 10 to 100 bytes, as Hoard has it, are replaced at random; then all pass to the next thread,
+/// which frees them in its replacements.
+void larson(Worker &w) {
+    for (Block &block : w.held) {
+        if (!w.started) {
+            block = take(w.thread, w.random.between(10, 100));
+        } else if (block.p == nullptr && !mail[w.thread].empty()) {
+            block = mail[w.thread].front();
+            mail[w.thread].pop_front();
+        }
+    }
+    w.started = true;
+    if (w.held.back().p == nullptr) {
+        return; // the thread before has not come so far
+    }
+    for (std::size_t i = 0; i < w.batch; ++i) {
+        Block &block = w.held[w.random.below(w.held.size())];
+        drop(block);
+        block = take(w.thread, w.random.between(10, 100));
+    }
+    w.replaced += w.batch;
+    if (w.replaced >= w.replacements * w.held.size()) {
+        w.replaced = 0;
+        for (Block &block : w.held) {
+            pass_on((w.thread + 1) % w.threads, block);
+            block.p = nullptr;
+        }
+    }
+}
+
 struct Workload {
     const char *name;
     void (*step)(Worker &);
@@ -143,7 +176,7 @@ struct Workload {
 };
 constexpr Workload workloads[] = {
     {"local", local, 1}, {"remote", remote, 2},     {"producer", producer, 2},
-    {"mixed", mixed, 1}, {"bleeding", bleeding, 2},
+    {"mixed", mixed, 1}, {"bleeding", bleeding, 2}, {"larson", larson, 2},
 };
 
 const Workload *find(const char *name) {
@@ -169,12 +202,16 @@ void without_address_randomisation(char **words) {
 int main(int count, char **words) {
     without_address_randomisation(words);
     cairn::bench::Options options(count, words, "counts the coherence traffic of an allocator");
-    const char *const name = options.word("workload", "local", "local, remote, producer, mixed or bleeding");
+    const char *const name =
+        options.word("workload", "local", "local, remote, producer, mixed, bleeding or larson");
     Schedule schedule;
     schedule.threads = static_cast<unsigned>(options.number("threads", 2, "at most 256"));
     const std::uint64_t size = options.number("size", 64, "of a block, in bytes");
     const std::uint64_t batch = options.number("batch", 1, "blocks that a thread takes at a time");
-    const std::uint64_t held = options.number("held", 256, "blocks that a thread holds (mixed, bleeding)");
+    const std::uint64_t held =
+        options.number("held", 256, "blocks that a thread holds (mixed, bleeding, larson)");
+    const std::uint64_t replacements =
+        options.number("replacements", 50, "of a block, before it passes on (larson)");
     const std::uint64_t steps = options.number("steps", 200, "of each thread, counted");
     const std::uint64_t warmup = options.number("warmup", 200, "steps of each thread before");
     schedule.seed = options.number("seed", 0, "where threads are stopped inside the allocator; 0: nowhere");
@@ -199,7 +236,7 @@ int main(int count, char **words) {
     Traffic during;
     std::uint64_t pairs_during = 0;
     run(schedule, [&](unsigned thread) {
-        Worker worker{thread, schedule.threads, size, batch, Random(thread + 1), {}};
+        Worker worker{thread, schedule.threads, size, batch, replacements, Random(thread + 1)};
         worker.held.resize(held < batch ? batch : held);
         for (std::uint64_t i = 0; i < warmup; ++i) {
             workload->step(worker);
