@@ -154,6 +154,8 @@ TEST(ChunkPool, SlabsGoBackWhenAllTheirChunksAreFree) {
             chunks.push_back(heap.malloc(4_KiB));
         }
         EXPECT_EQ(Slabs::live, 10);
+        heap.free(chunks[20]);
+        EXPECT_EQ(heap.malloc(4_KiB), chunks[20]) << "the only slab with room, wherever it stands";
         for (std::size_t i = 0; i < chunks.size(); ++i) {
             if (i % per_slab != 3) {
                 heap.free(chunks[i]);

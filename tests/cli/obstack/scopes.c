@@ -196,6 +196,8 @@ static void count_word(const char *word) {
         scope->symbols = symbol;
     }
     use = obstack_alloc(&scopes, sizeof *use);
+    if ((size_t)use % sizeof(void *) != 0 || (size_t)symbol % sizeof(void *) != 0)
+        puts("misaligned");
     use->line = line;
     use->next = symbol->first_use;
     symbol->first_use = use;
