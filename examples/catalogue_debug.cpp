@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The examples of docs/catalogue.md that watch heaps, a function for each row.
+// The examples of docs/catalogue.md that watch heaps, and those of heaps chosen by thread, a function for each row.
 #include "expect.hpp"
 
 #include <cairn/core/compose.hpp>
@@ -14,10 +14,30 @@
 #include <cairn/layer/size_header.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/thread/locked.hpp>
+#include <cairn/thread/thread_owned.hpp>
+#include <cairn/thread/thread_private.hpp>
+
+#include <thread>
 
 using namespace cairn;
 
 namespace {
+
+void thread_private() {
+    Compose<MmapHeap, Bump<>, Freelist, ThreadPrivate<8>> heap; // eight regions, eight lists
+    void *const p = heap.malloc(48);
+    std::thread([&] { heap.free(p); }).join(); // to the list of that thread
+    void *const q = heap.malloc(48);           // most likely another block
+    heap.free(q);
+    expect(heap.malloc(48) == q, "what this thread freed");
+}
+
+void thread_owned() {
+    Compose<MmapHeap, Bump<>, Freelist, ThreadOwned<8>> heap;
+    void *const p = heap.malloc(48);
+    std::thread([&] { heap.free(p); }).join();
+    expect(heap.malloc(48) == p, "it came back to the heap of this thread");
+}
 
 /// Counts, where the default policy would stop the program.
 struct CountFaults {
@@ -73,6 +93,8 @@ void trace() {
 } // namespace
 
 int main() {
+    thread_private();
+    thread_owned();
     check();
     profile();
     size_table();

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// ThreadPrivateHeap: pure private heaps. A thread allocates from its heap and frees to its heap, wherever the block came
+// from.
+//
+// Adds:    threads that do not meet, while there are more heaps than threads.
+// Needs:   a heap that takes blocks of another one of its type: free lists over a source that all share (Unique,
+//          MallocHeap), or over sources of their own that clear() gives back. getSize where blocks tell their size.
+// Keeps:   no block is handed out twice. Destroying it clears all heaps first where they can be cleared, since the list
+//          of one may lie in the memory of another.
+// Threads: any.
+// Errors:  nullptr from the thread's heap; memory in the others is not looked at.
+// Cost:    a hash and a lock that is rarely contended. What one thread allocates and another frees stays with the other:
+//          memory can grow without bound (Hoard, section 2.2), and neighbours share cache lines.
+// Source:  Heap Layers, Table 1: ThreadHeap; Hoard, section 6.1: pure private heaps.
+#pragma once
+
+#include <cairn/thread/hashed_heaps.hpp>
+
+namespace cairn {
+
+template <Heap Super, std::size_t Count = 16, LockType L = RankedLock<>>
+class ThreadPrivateHeap {
+public:
+    static constexpr std::size_t alignment = alignment_of<Super>;
+
+    ThreadPrivateHeap() = default;
+    ThreadPrivateHeap(const ThreadPrivateHeap &) = delete;
+    ThreadPrivateHeap &operator=(const ThreadPrivateHeap &) = delete;
+
+    ~ThreadPrivateHeap() {
+        if constexpr (ClearableHeap<Super>) {
+            clear();
+        }
+    }
+
+    void *malloc(std::size_t size) {
+        return with_mine([&](Super &heap) { return heap.malloc(size); });
+    }
+
+    void free(void *p) {
+        with_mine([&](Super &heap) { heap.free(p); });
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size)
+        requires AlignedHeap<Super>
+    {
+        return with_mine([&](Super &heap) { return heap.memalign(wanted, size); });
+    }
+
+    void *malloc_zeroed(std::size_t size)
+        requires ZeroingHeap<Super>
+    {
+        return with_mine([&](Super &heap) { return heap.malloc_zeroed(size); });
+    }
+
+    static std::size_t getSize(void *p)
+        requires SelfSizedHeap<Super>
+    {
+        return Super::getSize(p);
+    }
+
+    /// No other thread is using any of the heaps.
+    void clear()
+        requires ClearableHeap<Super>
+    {
+        heaps_.for_each([](Super &heap) { heap.clear(); });
+    }
+
+    void lock_all() { heaps_.lock_all(); }
+    void unlock_all() { heaps_.unlock_all(); }
+
+private:
+    template <class F>
+    auto with_mine(F f) {
+        auto &mine = heaps_[heaps_.mine()];
+        const sync::Guard hold(mine.lock);
+        return f(mine.heap);
+    }
+
+    HashedHeaps<Super, Count, L> heaps_;
+};
+
+template <std::size_t Count = 16, class L = RankedLock<>>
+struct ThreadPrivate {
+    template <class Super>
+    using on = ThreadPrivateHeap<Super, Count, L>;
+};
+
+} // namespace cairn
