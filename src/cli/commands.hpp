@@ -3,6 +3,7 @@
 // The commands of the program `cairn`. Each returns the exit status, if it returns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,22 @@ struct RunRequest {
     bool statistics = false;
     std::string allocator; ///< a family name or a file, "" for the flagship
     std::vector<std::string> command;
+    std::string recorder; ///< a library in front of the allocator's, "" for none
 };
 
 /// Becomes the program, with the library preloaded.
 int run(const RunRequest &request);
+
+struct TraceRequest {
+    std::string file;
+    RunRequest run;
+};
+
+/// Runs the program and records its calls of malloc and its family.
+int trace(const TraceRequest &request);
+
+/// Says what is in a trace, of all its processes (0) or of one.
+int trace_info(const std::string &path, std::uint64_t process);
 
 /// Says what is built and what is in force.
 int info(bool json);

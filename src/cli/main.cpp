@@ -11,6 +11,25 @@
 
 using namespace cairn::cli;
 
+namespace {
+
+/// Without a "--" in front of it the program is the first word that is no option. False after a complaint.
+bool take_program(const CLI::App &command, char **mark, char **end, RunRequest &request) {
+    request.command = command.remaining();
+    if (request.command.empty() && mark != end) {
+        request.command.assign(mark + 1, end);
+    } else if (!request.command.empty() && request.command.front()[0] == '-') {
+        std::cerr << "cairn: " << command.get_name() << ": unknown option '" << request.command.front()
+                  << "'\n";
+        return false;
+    } else {
+        request.command.insert(request.command.end(), mark, end);
+    }
+    return true;
+}
+
+} // namespace
+
 int main(int count, char **words) {
     CLI::App app("Runs programs with the Cairn malloc, and says what it is.", "cairn");
     app.set_version_flag("--version", "cairn " CAIRN_VERSION);
@@ -23,6 +42,20 @@ int main(int count, char **words) {
                             "Another allocator: NAME for libcairn-NAME.so, or a file PATH.so");
     run_command->prefix_command();
     run_command->footer("The program and its arguments stand behind --.");
+
+    TraceRequest trace_request;
+    CLI::App *const trace_command =
+        app.add_subcommand("trace", "Run a program and record its calls of malloc");
+    trace_command->add_option("-o,--output", trace_request.file, "The file to write")->required();
+    trace_command->add_option("--allocator", trace_request.run.allocator, "As for run");
+    trace_command->prefix_command();
+    trace_command->footer("The program and its arguments stand behind --.");
+
+    std::string trace_path;
+    std::uint64_t trace_process = 0;
+    CLI::App *const trace_info_command = app.add_subcommand("trace-info", "Say what is in a trace");
+    trace_info_command->add_option("--process", trace_process, "Only this one; the program itself is 1");
+    trace_info_command->add_option("file", trace_path, "What cairn trace has written")->required();
 
     bool json = false;
     CLI::App *const info_command = app.add_subcommand("info", "Print version, constants and options");
@@ -37,17 +70,14 @@ int main(int count, char **words) {
         return app.exit(error) == 0 ? 0 : wrong_usage;
     }
     if (run_command->parsed()) {
-        // Without a "--" in front of it the program is the first word that is no option.
-        request.command = run_command->remaining();
-        if (request.command.empty() && mark != end) {
-            request.command.assign(mark + 1, end);
-        } else if (!request.command.empty() && request.command.front()[0] == '-') {
-            std::cerr << "cairn: run: unknown option '" << request.command.front() << "'\n";
-            return wrong_usage;
-        } else {
-            request.command.insert(request.command.end(), mark, end);
-        }
-        return run(request);
+        return take_program(*run_command, mark, end, request) ? run(request) : wrong_usage;
+    }
+    if (trace_command->parsed()) {
+        return take_program(*trace_command, mark, end, trace_request.run) ? trace(trace_request)
+                                                                          : wrong_usage;
+    }
+    if (trace_info_command->parsed()) {
+        return trace_info(trace_path, trace_process);
     }
     return info(json);
 }

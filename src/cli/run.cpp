@@ -86,8 +86,8 @@ int run(const RunRequest &request) {
         }
     }
     const char *const others = std::getenv("LD_PRELOAD");
-    const std::string preload =
-        library.string() + (others != nullptr && *others != 0 ? ":" + std::string(others) : "");
+    const std::string preload = (request.recorder.empty() ? "" : request.recorder + ":") + library.string() +
+                                (others != nullptr && *others != 0 ? ":" + std::string(others) : "");
     setenv("LD_PRELOAD", preload.c_str(), 1);
     if (request.statistics) {
         setenv("CAIRN_STATS", "1", 1);

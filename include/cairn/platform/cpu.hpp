@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CPU: a hint for spin loops.
+// CPU: a hint for spin loops, and the clock that costs least.
 #pragma once
+
+#include <cstdint>
 
 namespace cairn::platform {
 
@@ -10,6 +12,17 @@ inline void cpu_relax() {
     asm volatile("pause");
 #elif defined(__aarch64__)
     asm volatile("yield");
+#endif
+}
+
+/// Counts at a constant rate, the same on all processors.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    std::uint64_t count;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
 #endif
 }
 

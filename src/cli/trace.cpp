@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// `cairn trace`: runs a program with the recording library in front of its allocator, waits for it, and gives the file
+// its name. The program's status is ours, signals for us are the program's.
+#include <src/cli/commands.hpp>
+#include <src/cli/libraries.hpp>
+#include <src/cli/trace_file.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cairn::cli {
+namespace {
+
+volatile pid_t child = 0;
+
+void pass_on(int signal) {
+    if (child > 0) {
+        kill(child, signal);
+    }
+}
+
+int failed(int status, const std::string &what) {
+    std::cerr << "cairn: trace: " << what << '\n';
+    return status;
+}
+
+} // namespace
+
+int trace(const TraceRequest &request) {
+    namespace fs = std::filesystem;
+    if (request.run.command.empty()) {
+        return failed(wrong_usage, "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
+    }
+    const fs::path recorder = library_folder() / "libcairntrace.so";
+    if (!fs::exists(recorder)) {
+        return failed(can_not_run, "there is no library " + recorder.string());
+    }
+    const std::string aside = fs::absolute(request.file).string() + ".partial";
+    std::unique_ptr<TraceMaker> maker;
+    try {
+        maker = std::make_unique<TraceMaker>(aside);
+    } catch (const BadTrace &why) {
+        return failed(1, why.what());
+    }
+    const std::string names = maker->memory_path() + ":" + aside;
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
+        struct sigaction action{};
+        action.sa_handler = pass_on;
+        action.sa_flags = SA_RESTART;
+        sigaction(signal, &action, nullptr);
+    }
+    child = fork();
+    if (child == 0) {
+        for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
+            std::signal(signal, SIG_DFL);
+        }
+        setenv("CAIRN_TRACE", names.c_str(), 1);
+        RunRequest run_request = request.run;
+        run_request.recorder = recorder.string();
+        _exit(run(run_request));
+    }
+    if (child < 0) {
+        const int error = errno;
+        std::remove(aside.c_str());
+        return failed(1, std::string("can not start a process: ") + std::strerror(error));
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    try {
+        maker->finish(aside);
+        if (TraceFile(aside).threads().empty()) {
+            std::cerr << "cairn: trace: nothing was recorded: the program did not start, or can not be "
+                         "preloaded into\n";
+        }
+        fs::rename(aside, request.file);
+    } catch (const std::exception &why) {
+        return failed(1, why.what());
+    }
+    if (WIFSIGNALED(status)) {
+        std::signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+        return 128 + WTERMSIG(status);
+    }
+    return WEXITSTATUS(status);
+}
+
+} // namespace cairn::cli

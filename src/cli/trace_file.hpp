@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// Trace file: read and put in order.
+#pragma once
+
+#include <src/trace/format.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cairn::cli {
+
+/// Why a file can not be read; what() is one line.
+class BadTrace : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A file descriptor that is closed in the end.
+class Descriptor {
+public:
+    Descriptor(const std::string &path, int flags); ///< throws BadTrace
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor();
+    Descriptor(const Descriptor &) = delete;
+    Descriptor &operator=(const Descriptor &) = delete;
+    operator int() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+/// A thread of a process image, in the order of first calls.
+struct TracedThread {
+    std::uint64_t image; ///< a process, or what it became by exec; 1 is the first
+    std::uint64_t id;    ///< the kernel's
+};
+
+struct TraceEvent {
+    std::uint64_t nanoseconds; ///< since the trace began
+    std::uint32_t thread;      ///< index in threads()
+    trace::Op op;              ///< malloc to realloc_to
+    std::uint8_t alignment_log2;
+    std::uint64_t address;
+    std::uint64_t size;
+};
+
+class TraceFile {
+public:
+    /// Throws BadTrace.
+    explicit TraceFile(const std::string &path);
+    ~TraceFile();
+    TraceFile(const TraceFile &) = delete;
+    TraceFile &operator=(const TraceFile &) = delete;
+
+    const std::vector<TracedThread> &threads() const { return threads_; }
+    std::uint64_t images() const { return images_; }
+    /// The pid of a process image, 0 if it is not known.
+    std::uint64_t pid(std::uint64_t image) const;
+    bool stopped_early() const;
+
+    /// All calls of a process image (0: of all), sorted by time; those of one thread stay in their order.
+    void for_each(std::uint64_t image, const std::function<void(const TraceEvent &)> &take) const;
+
+private:
+    /// Records of one thread without a gap.
+    struct Piece {
+        const trace::Record *first;
+        const trace::Record *last;
+        std::uint64_t ticks; ///< before the first
+    };
+
+    void read_chunk(const trace::Record *chunk, const trace::Record *end);
+    std::uint32_t thread_of(std::uint64_t image, std::uint64_t id);
+
+    const unsigned char *bytes_ = nullptr;
+    std::size_t length_ = 0;
+    double nanoseconds_per_tick_ = 1;
+    std::uint64_t images_ = 0;
+    std::vector<TracedThread> threads_;
+    std::vector<std::vector<Piece>> pieces_; ///< of each thread, in order of time
+    std::vector<std::uint64_t> pids_;        ///< of each image
+};
+
+/// A new trace, and the memory that the traced processes fill. Throws BadTrace.
+class TraceMaker {
+public:
+    explicit TraceMaker(const std::string &path);
+    ~TraceMaker();
+    TraceMaker(const TraceMaker &) = delete;
+    TraceMaker &operator=(const TraceMaker &) = delete;
+
+    /// For other processes to open.
+    std::string memory_path() const;
+
+    /// The program has ended: writes what its threads have not.
+    void finish(const std::string &path);
+
+private:
+    void write_header(const std::string &path);
+
+    Descriptor file_;
+    Descriptor memory_;
+    trace::Header header_{};
+    trace::Shared *shared_ = nullptr;
+};
+
+} // namespace cairn::cli

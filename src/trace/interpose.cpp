@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+//
+// The names of malloc and its family in front of whichever allocator comes next: each call goes there and is recorded.
+//
+// An allocator's calls of itself, and what the writer needs, are not recorded. Before dlsym has found the next
+// allocator, a small buffer serves: dlsym itself may ask for memory.
+#include "writer.hpp"
+
+#include <cairn/core/bits.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <new>
+#include <unistd.h>
+
+using namespace cairn::trace;
+using std::size_t;
+
+namespace {
+
+/// What dlsym asks for while it looks for malloc. Never freed.
+alignas(16) constinit char first_memory[32768];
+constinit std::atomic<size_t> first_used{0};
+
+void *from_first_memory(size_t size) {
+    const size_t need = cairn::align_up(size + 16, size_t{16});
+    const size_t at = first_used.fetch_add(need, std::memory_order_relaxed); // relaxed: a piece of one's own
+    if (at + need > sizeof first_memory) {
+        cairn::platform::fatal({"trace: too much memory was asked for before there is an allocator"});
+    }
+    std::memcpy(first_memory + at, &size, sizeof size);
+    return first_memory + at + 16;
+}
+bool of_first_memory(const void *p) {
+    return cairn::address_of(p) - cairn::address_of(first_memory) < sizeof first_memory;
+}
+size_t first_size(const void *p) {
+    size_t size = 0;
+    std::memcpy(&size, static_cast<const char *>(p) - 16, sizeof size);
+    return size;
+}
+
+/// The same name in the next library; nullptr if there is none.
+template <class F>
+class Next {
+public:
+    explicit constexpr Next(const char *name) : name_(name) {}
+    F *get() {
+        if (CAIRN_UNLIKELY(found_ == nullptr)) {
+            found_ = reinterpret_cast<F *>(dlsym(RTLD_NEXT, name_));
+        }
+        return found_;
+    }
+
+private:
+    const char *name_;
+    F *found_ = nullptr;
+};
+
+constinit thread_local bool looking __attribute__((tls_model("initial-exec"))) = false;
+
+/// As get(), but nullptr also for the calls that dlsym makes while it looks.
+template <class F>
+F *find(Next<F> &next) {
+    if (CAIRN_UNLIKELY(looking)) {
+        return nullptr;
+    }
+    looking = true;
+    F *const f = next.get();
+    looking = false;
+    return f;
+}
+
+constinit Next<void *(size_t)> next_malloc{"malloc"};
+constinit Next<void(void *)> next_free{"free"};
+constinit Next<void *(size_t, size_t)> next_calloc{"calloc"};
+constinit Next<void *(void *, size_t)> next_realloc{"realloc"};
+constinit Next<void *(size_t, size_t)> next_memalign{"memalign"};
+constinit Next<void *(size_t, size_t)> next_aligned_alloc{"aligned_alloc"};
+constinit Next<int(void **, size_t, size_t)> next_posix_memalign{"posix_memalign"};
+constinit Next<size_t(void *)> next_usable_size{"malloc_usable_size"};
+
+/// An allocation, made by `call` and recorded if it worked.
+template <class F>
+void *allocate(Op op, size_t size, size_t alignment, F call) {
+    if (!recording()) {
+        return call();
+    }
+    void *p = nullptr;
+    {
+        const Inside inside;
+        p = call();
+    }
+    if (p != nullptr) {
+        record(op, p, size, now(), alignment);
+    }
+    return p;
+}
+
+template <class F>
+void release(void *p, size_t size, F call) {
+    if (p == nullptr || of_first_memory(p)) {
+        return;
+    }
+    if (!recording()) {
+        return call();
+    }
+    const Inside inside;
+    record(Op::free, p, size, now());
+    call();
+}
+
+void plain_free(void *p) {
+    if (auto *const f = find(next_free)) {
+        f(p);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+CAIRN_EXPORT void *malloc(size_t size) noexcept {
+    auto *const f = find(next_malloc);
+    return f == nullptr ? from_first_memory(size) : allocate(Op::malloc, size, 1, [&] { return f(size); });
+}
+
+CAIRN_EXPORT void free(void *p) noexcept {
+    release(p, 0, [&] { plain_free(p); });
+}
+
+CAIRN_EXPORT void *calloc(size_t count, size_t size) noexcept {
+    auto *const f = find(next_calloc);
+    return f == nullptr ? from_first_memory(count * size) // zero: it was never used
+                        : allocate(Op::calloc, count * size, 1, [&] { return f(count, size); });
+}
+
+CAIRN_EXPORT void *realloc(void *p, size_t size) noexcept {
+    if (p == nullptr) {
+        return malloc(size);
+    }
+    if (of_first_memory(p)) {
+        void *const moved = malloc(size);
+        if (moved != nullptr) {
+            std::memcpy(moved, p, std::min(size, first_size(p)));
+        }
+        return moved;
+    }
+    auto *const f = find(next_realloc);
+    if (f == nullptr) {
+        return nullptr;
+    }
+    if (!recording()) {
+        return f(p, size);
+    }
+    const Inside inside;
+    const std::uint64_t began = now();
+    void *const moved = f(p, size);
+    if (size == 0 && moved == nullptr) {
+        record(Op::free, p, 0, began);
+    } else {
+        record(Op::realloc_from, p, 0, began);
+        record(Op::realloc_to, moved, size, now());
+    }
+    return moved;
+}
+
+CAIRN_EXPORT void *reallocarray(void *p, size_t count, size_t size) noexcept {
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return realloc(p, bytes);
+}
+
+CAIRN_EXPORT void *memalign(size_t alignment, size_t size) noexcept {
+    auto *const f = find(next_memalign);
+    return f == nullptr ? nullptr
+                        : allocate(Op::aligned, size, alignment, [&] { return f(alignment, size); });
+}
+
+CAIRN_EXPORT void *aligned_alloc(size_t alignment, size_t size) noexcept {
+    auto *const f = find(next_aligned_alloc);
+    return f == nullptr ? nullptr
+                        : allocate(Op::aligned, size, alignment, [&] { return f(alignment, size); });
+}
+
+CAIRN_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) noexcept {
+    auto *const f = find(next_posix_memalign);
+    if (f == nullptr) {
+        return ENOMEM;
+    }
+    int error = 0;
+    void *const p = allocate(Op::aligned, size, alignment, [&] {
+        void *made = nullptr;
+        error = f(&made, alignment, size);
+        return error == 0 ? made : nullptr;
+    });
+    if (error == 0) {
+        *out = p;
+    }
+    return error;
+}
+
+CAIRN_EXPORT void *valloc(size_t size) noexcept {
+    return memalign(static_cast<size_t>(getpagesize()), size);
+}
+CAIRN_EXPORT void *pvalloc(size_t size) noexcept {
+    const auto page = static_cast<size_t>(getpagesize());
+    return memalign(page, cairn::align_up(size == 0 ? page : size, page));
+}
+
+CAIRN_EXPORT void free_sized(void *p, size_t size) noexcept {
+    release(p, size, [&] { plain_free(p); });
+}
+CAIRN_EXPORT void free_aligned_sized(void *p, size_t, size_t size) noexcept {
+    release(p, size, [&] { plain_free(p); });
+}
+
+CAIRN_EXPORT size_t malloc_usable_size(void *p) noexcept {
+    if (of_first_memory(p)) {
+        return first_size(p);
+    }
+    auto *const f = find(next_usable_size);
+    return f == nullptr ? 0 : f(p);
+}
+
+} // extern "C"
+
+// The C++ forms, which an allocator may serve without its malloc. They exist in programs that have a C++ runtime.
+
+namespace {
+
+constinit Next<void *(size_t)> next_new{"_Znwm"};
+constinit Next<void *(size_t)> next_new_array{"_Znam"};
+constinit Next<void *(size_t, std::align_val_t)> next_new_aligned{"_ZnwmSt11align_val_t"};
+constinit Next<void *(size_t, std::align_val_t)> next_new_array_aligned{"_ZnamSt11align_val_t"};
+constinit Next<void *(size_t, const std::nothrow_t &)> next_new_nothrow{"_ZnwmRKSt9nothrow_t"};
+constinit Next<void *(size_t, const std::nothrow_t &)> next_new_array_nothrow{"_ZnamRKSt9nothrow_t"};
+constinit Next<void *(size_t, std::align_val_t, const std::nothrow_t &)> next_new_aligned_nothrow{
+    "_ZnwmSt11align_val_tRKSt9nothrow_t"};
+constinit Next<void *(size_t, std::align_val_t, const std::nothrow_t &)> next_new_array_aligned_nothrow{
+    "_ZnamSt11align_val_tRKSt9nothrow_t"};
+constinit Next<void(void *)> next_delete{"_ZdlPv"};
+constinit Next<void(void *)> next_delete_array{"_ZdaPv"};
+constinit Next<void(void *, std::align_val_t)> next_delete_aligned{"_ZdlPvSt11align_val_t"};
+constinit Next<void(void *, std::align_val_t)> next_delete_array_aligned{"_ZdaPvSt11align_val_t"};
+
+template <class N, class... More>
+void *make(N &next, size_t size, size_t alignment, More... more) {
+    auto *const f = find(next);
+    if (f == nullptr) {
+        cairn::platform::fatal({"trace: operator new is called, and no library has it"});
+    }
+    return allocate(alignment > 1 ? Op::aligned : Op::malloc, size, alignment,
+                    [&] { return f(size, more...); });
+}
+
+/// std::nothrow is an object of the C++ library.
+constinit const std::nothrow_t silently{};
+
+/// A form that may throw is tried by the one that does not: an exception would leave us in the midst of recording. Only
+/// when there is no memory is it called itself, and throws.
+template <class Nothrow, class N, class... More>
+void *make_or_throw(Nothrow &next_nothrow, N &next, size_t size, size_t alignment, More... more) {
+    void *const p =
+        make<Nothrow, More..., const std::nothrow_t &>(next_nothrow, size, alignment, more..., silently);
+    return p != nullptr ? p : find(next)(size, more...);
+}
+
+template <class N, class... More>
+void destroy(N &next, void *p, size_t size, More... more) {
+    auto *const f = find(next);
+    release(p, size, [&] {
+        if (f != nullptr) {
+            f(p, more...);
+        }
+    });
+}
+
+size_t bytes_of(std::align_val_t alignment) {
+    return static_cast<size_t>(alignment);
+}
+
+} // namespace
+
+using std::align_val_t;
+using std::nothrow_t;
+
+CAIRN_EXPORT void *operator new(size_t n) {
+    return make_or_throw(next_new_nothrow, next_new, n, 1);
+}
+CAIRN_EXPORT void *operator new[](size_t n) {
+    return make_or_throw(next_new_array_nothrow, next_new_array, n, 1);
+}
+CAIRN_EXPORT void *operator new(size_t n, align_val_t a) {
+    return make_or_throw(next_new_aligned_nothrow, next_new_aligned, n, bytes_of(a), a);
+}
+CAIRN_EXPORT void *operator new[](size_t n, align_val_t a) {
+    return make_or_throw(next_new_array_aligned_nothrow, next_new_array_aligned, n, bytes_of(a), a);
+}
+CAIRN_EXPORT void *operator new(size_t n, const nothrow_t &t) noexcept {
+    return make<decltype(next_new_nothrow), const nothrow_t &>(next_new_nothrow, n, 1, t);
+}
+CAIRN_EXPORT void *operator new[](size_t n, const nothrow_t &t) noexcept {
+    return make<decltype(next_new_array_nothrow), const nothrow_t &>(next_new_array_nothrow, n, 1, t);
+}
+CAIRN_EXPORT void *operator new(size_t n, align_val_t a, const nothrow_t &t) noexcept {
+    return make<decltype(next_new_aligned_nothrow), align_val_t, const nothrow_t &>(next_new_aligned_nothrow,
+                                                                                    n, bytes_of(a), a, t);
+}
+CAIRN_EXPORT void *operator new[](size_t n, align_val_t a, const nothrow_t &t) noexcept {
+    return make<decltype(next_new_array_aligned_nothrow), align_val_t, const nothrow_t &>(
+        next_new_array_aligned_nothrow, n, bytes_of(a), a, t);
+}
+CAIRN_EXPORT void operator delete(void *p) noexcept {
+    destroy(next_delete, p, 0);
+}
+CAIRN_EXPORT void operator delete[](void *p) noexcept {
+    destroy(next_delete_array, p, 0);
+}
+CAIRN_EXPORT void operator delete(void *p, size_t n) noexcept {
+    destroy(next_delete, p, n);
+}
+CAIRN_EXPORT void operator delete[](void *p, size_t n) noexcept {
+    destroy(next_delete_array, p, n);
+}
+CAIRN_EXPORT void operator delete(void *p, align_val_t a) noexcept {
+    destroy(next_delete_aligned, p, 0, a);
+}
+CAIRN_EXPORT void operator delete[](void *p, align_val_t a) noexcept {
+    destroy(next_delete_array_aligned, p, 0, a);
+}
+CAIRN_EXPORT void operator delete(void *p, size_t n, align_val_t a) noexcept {
+    destroy(next_delete_aligned, p, n, a);
+}
+CAIRN_EXPORT void operator delete[](void *p, size_t n, align_val_t a) noexcept {
+    destroy(next_delete_array_aligned, p, n, a);
+}
+CAIRN_EXPORT void operator delete(void *p, const nothrow_t &) noexcept {
+    destroy(next_delete, p, 0);
+}
+CAIRN_EXPORT void operator delete[](void *p, const nothrow_t &) noexcept {
+    destroy(next_delete_array, p, 0);
+}
+CAIRN_EXPORT void operator delete(void *p, align_val_t a, const nothrow_t &) noexcept {
+    destroy(next_delete_aligned, p, 0, a);
+}
+CAIRN_EXPORT void operator delete[](void *p, align_val_t a, const nothrow_t &) noexcept {
+    destroy(next_delete_array_aligned, p, 0, a);
+}
+
+/// Before the constructors of all other libraries; what was allocated before is not in the trace, and neither is its end.
+[[gnu::constructor(101)]] static void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
+                                              [[maybe_unused]] char **environment) {
+    if constexpr (cairn::platform::constructors_have_arguments) {
+        environ = environ != nullptr ? environ : environment;
+    }
+    begin();
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# cairn trace: every call is in the file, of threads, children, programs that are killed; status and signals pass
+# through; what can not be done is one line.
+set -u
+cairn=${BUILD_DIR:?}/bin/cairn
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-trace.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+unset LD_PRELOAD CAIRN_STATS CAIRN_OPTIONS CAIRN_TRACE
+file=$scratch/file.trace
+
+fail() { echo "failed: $*" >&2 && exit 1; }
+summary() { "$cairn" trace-info "$1" || fail "trace-info: status $?"; }
+
+cat >"$scratch/calls.c" <<'C'
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile sink;
+static void *work(void *unused) {
+    for (int i = 0; i < 20000; ++i) {
+        sink = malloc(123);
+        free(sink);
+    }
+    return unused;
+}
+
+int main(int count, char **words) {
+    if (count > 1 && strcmp(words[1], "threads") == 0) {
+        pthread_t threads[4];
+        for (int round = 0; round < 3; ++round) {
+            for (int i = 0; i < 4; ++i)
+                pthread_create(&threads[i], NULL, work, NULL);
+            for (int i = 0; i < 4; ++i)
+                pthread_join(threads[i], NULL);
+        }
+        return 0;
+    }
+    if (count > 1 && strcmp(words[1], "killed") == 0) {
+        work(NULL);
+        kill(getpid(), SIGKILL);
+    }
+    if (count > 1 && strcmp(words[1], "fork") == 0) {
+        sink = malloc(1000001);
+        if (fork() == 0) {
+            work(NULL);
+            _exit(0);
+        }
+        if (fork() == 0)
+            execl(words[0], words[0], "one", NULL);
+        while (wait(NULL) > 0) {
+        }
+        return 0;
+    }
+    // One of each.
+    void *p = malloc(100001);
+    p = realloc(p, 100002);
+    free(p);
+    p = calloc(1000, 101);
+    p = reallocarray(p, 1000, 102);
+    free(p);
+    free(memalign(64, 100003));
+    free(aligned_alloc(64, 100032));
+    if (posix_memalign((void **)&p, 4096, 100004) == 0)
+        free(p);
+    free(valloc(100005));
+    sink = realloc(malloc(100006), 0);
+    sink = malloc(100007);
+    return 7;
+}
+C
+"${CC:-cc}" -O1 -fno-builtin -o "$scratch/calls" "$scratch/calls.c" -lpthread -w || fail "the program does not compile"
+
+# One of each call, and the status.
+"$cairn" trace -o "$file" -- "$scratch/calls"
+[ $? = 7 ] || fail "the status does not pass through"
+[ -f "$file" ] && [ ! -e "$file.partial" ] || fail "the file is not there, or what it was made as is"
+said=$(summary "$file")
+for part in "malloc 3$" "calloc 1$" "aligned 4$" "realloc 2$" "free 7$" "threads 1$" "processes 1$" "live 100007$"; do
+    printf '%s\n' "$said" | grep -q "^$part" || fail "no '$part' in: $said"
+done
+
+# Threads, many of them one after the other; under another allocator.
+"$cairn" trace -o "$file" -- "$scratch/calls" threads || fail "threads: status $?"
+said=$(summary "$file")
+for part in "threads 1[23]$" "damaged 0$"; do
+    printf '%s\n' "$said" | grep -q "^$part" || fail "no '$part' in: $said"
+done
+[ "$(printf '%s\n' "$said" | sed -n 's/^malloc //p')" -ge 240000 ] || fail "calls of threads are lost: $said"
+
+# A kill loses nothing.
+"$cairn" trace -o "$file" -- "$scratch/calls" killed 2>/dev/null
+[ $? = 137 ] || fail "a signal does not pass through"
+said=$(summary "$file")
+printf '%s\n' "$said" | grep -q "^malloc 20000$" || fail "killed: $said"
+printf '%s\n' "$said" | grep -q "^free 20000$" || fail "killed: $said"
+
+# Children, by fork alone and with exec.
+"$cairn" trace -o "$file" -- "$scratch/calls" fork || fail "fork: status $?"
+said=$(summary "$file")
+printf '%s\n' "$said" | grep -q "^processes 4$" || fail "fork: $said" # itself, a child, a child, what that became
+said=$("$cairn" trace-info --process 2 "$file")$("$cairn" trace-info --process 3 "$file")$("$cairn" trace-info --process 4 "$file")
+case $said in *"malloc 20000"*) ;; *) fail "the child's calls are lost: $said" ;; esac
+case $said in *"live 100007"*) ;; *) fail "calls after exec are lost: $said" ;; esac
+
+# A signal for cairn is the program's.
+"$cairn" trace -o "$file" -- sleep 100 &
+tracer=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    pgrep -P "$tracer" sleep >/dev/null && break
+    sleep 0.1
+done
+kill -TERM "$tracer"
+wait "$tracer"
+[ $? = 143 ] || fail "SIGTERM does not pass through"
+summary "$file" >/dev/null
+
+# What can not be done.
+one_line() {
+    wanted=$1
+    text=$2
+    shift 2
+    "$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    [ "$status" = "$wanted" ] || fail "cairn $*: status $status, not $wanted"
+    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "cairn $*: not one line: $(cat "$scratch/err")"
+    grep -qF -e "$text" "$scratch/err" || fail "cairn $*: '$text' is not said: $(cat "$scratch/err")"
+}
+one_line 1 "No such file" trace -o "$scratch/no/folder" -- true
+one_line 2 "no program" trace -o "$file"
+"$cairn" trace -- true 2>/dev/null
+[ $? = 2 ] || fail "no file is named: another status than 2"
+one_line 1 "No such file" trace-info "$scratch/nothing"
+one_line 1 "is no trace" trace-info "$scratch/calls.c"
+one_line 1 "is no trace" trace-info "$scratch/calls"
+head -c 70000 "$file" >"$scratch/short" && printf '\377%.0s' $(seq 3000) | dd of="$scratch/short" bs=1 seek=5000 conv=notrunc 2>/dev/null
+one_line 1 "is damaged" trace-info "$scratch/short"
