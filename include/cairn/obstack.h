@@ -75,7 +75,6 @@ typedef void cairn_obstack_give_with(void *, void *);
                         CAIRN_OBSTACK_ANY(cairn_obstack_give_with, give), 1, (arg))
 #define obstack_chunkfun(h, take) ((h)->chunkfun = CAIRN_OBSTACK_ANY(cairn_obstack_take, take))
 #define obstack_freefun(h, give) ((h)->freefun = CAIRN_OBSTACK_ANY(cairn_obstack_give, give))
-
 // Called when there is no memory; must not return. The one at the start writes a line and exits.
 #define obstack_alloc_failed_handler cairn_obstack_alloc_failed_handler
 #define obstack_exit_failure cairn_obstack_exit_failure
@@ -92,9 +91,9 @@ static inline size_t obstack_room(const struct obstack *h) {
     return (size_t)(h->chunk_limit - h->next_free);
 }
 static inline int obstack_empty_p(const struct obstack *h) {
-    const char *const start = (const char *)(h->chunk + 1);
-    return h->chunk == NULL ||
-           (h->chunk->prev == NULL && h->next_free == start + ((0 - (uintptr_t)start) & h->alignment_mask));
+    const char *const start = h->chunk ? (const char *)(h->chunk + 1) : h->next_free;
+    return !h->chunk ||
+           (!h->chunk->prev && h->next_free == start + ((0 - (uintptr_t)start) & h->alignment_mask));
 }
 static inline void obstack_make_room(struct obstack *h, size_t size) {
     if (obstack_room(h) < size)
@@ -168,10 +167,11 @@ static inline void *obstack_copy0(struct obstack *h, const void *data, size_t si
 }
 // Frees the object and all younger ones; of a null pointer frees everything.
 static inline void obstack_free(struct obstack *h, void *object) {
-    if ((char *)object > (char *)h->chunk && (char *)object < h->chunk_limit)
+    if ((char *)object > (char *)h->chunk && (char *)object < h->chunk_limit) {
         h->next_free = h->object_base = (char *)object;
-    else
+    } else {
         cairn_obstack_free(h, object);
+    }
 }
 
 #ifdef __cplusplus
