@@ -8,7 +8,8 @@
 //          what it is. The page before it has the mapping's extent.
 // Threads: any; nothing is shared but the totals.
 // Errors:  nullptr when the kernel has no memory, or for what no kernel has.
-// Cost:    up to three system calls and one to free, a fault for each page, a page for the extent.
+// Cost:    a system call, up to four where there is no room beside the last block, and one to free; a fault for each
+//          page; a page for the extent.
 // Source:  NBmalloc, section 6: blocks of more than 32 KiB come from the operating system.
 #pragma once
 
@@ -27,10 +28,15 @@ public:
         }
         const std::size_t page = platform::vm::page_size();
         const std::size_t bytes = align_up(size == 0 ? 1 : size, page);
-        const NbMapping mapping = NbMapping::make(std::max(alignment, Granule), page, bytes);
+        NbMapping mapping = beside(page, bytes);
+        if (mapping.aligned == nullptr || !is_aligned(mapping.aligned, alignment)) {
+            mapping.discard();
+            mapping = NbMapping::make(std::max(alignment, Granule), page, bytes);
+        }
         if (mapping.aligned == nullptr) {
             return nullptr;
         }
+        hint_.store(address_of(mapping.start), std::memory_order_relaxed); // see beside()
         // acquire: pairs with the release in free() of who had these addresses before. The kernel orders it too, but
         // says so to nobody.
         live_.fetch_add(bytes, std::memory_order_acquire);
@@ -48,8 +54,9 @@ public:
         }
         blocks_.fetch_sub(1, std::memory_order_relaxed);       // relaxed: a counter
         live_.fetch_sub(was.bytes, std::memory_order_release); // pairs with the acquire in malloc()
-        if (!platform::vm::unmap(was.start,
-                                 was.length)) { // it would take one mapping more than the kernel allows
+        if (platform::vm::unmap(was.start, was.length)) {
+            hint_.store(address_of(was.start) + was.length, std::memory_order_relaxed); // see beside()
+        } else { // it would take one mapping more than the kernel allows
             platform::vm::purge(was.start, was.length);
         }
     }
@@ -74,6 +81,19 @@ private:
         return reinterpret_cast<Extent *>(address_of(p) - platform::vm::page_size());
     }
 
+    /// Right below the last block, or where the last freed one was: most often there is room, and nothing to cut off.
+    NbMapping beside(std::size_t page, std::size_t bytes) {
+        // relaxed: any address will do, the kernel says whether it is free.
+        const std::uintptr_t end = hint_.load(std::memory_order_relaxed);
+        if (end / 2 < bytes + page + Granule) {
+            return {};
+        }
+        auto *const block = reinterpret_cast<char *>(align_down(end - bytes, Granule));
+        void *const start = platform::vm::map_at(block - page, page + bytes);
+        return start == nullptr ? NbMapping{} : NbMapping{block - page, page + bytes, block};
+    }
+
+    std::atomic<std::uintptr_t> hint_{0};
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> blocks_{0};
 };

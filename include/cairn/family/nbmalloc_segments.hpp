@@ -23,6 +23,12 @@ struct NbMapping {
     std::size_t length = 0;
     char *aligned = nullptr;
 
+    void discard() const {
+        if (start != nullptr) {
+            platform::vm::unmap(start, length);
+        }
+    }
+
     /// `alignment`, `room` and `bytes` are multiples of the page size and do not overflow together.
     static NbMapping make(std::size_t alignment, std::size_t room, std::size_t bytes) {
         const std::size_t all = alignment + room + bytes;
@@ -53,8 +59,8 @@ public:
     ~NbSegments() {
         for (NbSuperblock *head = all_.load(); head != nullptr;) { // nobody else is here any more
             const NbMapping mapping = mapping_of(head);
-            char *const next = head->next.load();
-            platform::vm::unmap(mapping.start, mapping.length);
+            char *const next = head->next.load(); // lies in it
+            mapping.discard();
             head = next == nullptr ? nullptr : Layout::descriptor(next);
         }
     }
@@ -87,7 +93,7 @@ public:
                 enter(mapping);
                 return Layout::descriptor(mapping.aligned + Layout::superblock);
             } else {
-                platform::vm::unmap(mapping.start, mapping.length);
+                mapping.discard();
             }
         }
     }
