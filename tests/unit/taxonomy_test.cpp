@@ -5,6 +5,8 @@
 #include <allocators/mtmalloc_like.hpp>
 #include <allocators/owned.hpp>
 #include <allocators/private.hpp>
+#include <allocators/ptmalloc_like.hpp>
+#include <allocators/serial.hpp>
 #include <allocators/thresholds.hpp>
 
 #include <gtest/gtest.h>
@@ -16,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -93,6 +96,27 @@ std::uint64_t carved(const H &heap) {
     return statistics_of(heap).small_resident;
 }
 
+/// The serial heap has no counts of its own: its source counts.
+class CountingSource : public cairn::MmapHeap {
+public:
+    void *malloc(std::size_t size) {
+        taken += size;
+        return MmapHeap::malloc(size);
+    }
+    static inline std::uint64_t taken = 0;
+};
+struct CountedLea : cairn::LeaParameters {
+    using Source = CountingSource;
+};
+struct CountedSerialParameters : cairn::SerialParameters {
+    using OneHeap = cairn::Lea<CountedLea>;
+};
+using CountedSerial = cairn::Serial<CountedSerialParameters>;
+
+std::uint64_t carved(const CountedSerial &) {
+    return std::exchange(CountingSource::taken, 0);
+}
+
 template <class H>
 void allocate(H &heap, std::vector<void *> &into, std::size_t count = blocks) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -118,16 +142,14 @@ std::uint64_t after_producer_and_consumer(H &heap, int rounds) {
         crew.on(0, [&] { allocate(heap, passed); });
         crew.on(1, [&] { release(heap, passed); });
     }
-    EXPECT_EQ(statistics_of(heap).live(), 0u);
     return carved(heap);
 }
 
 /// Section 6.1: each thread frees what the one before it has allocated, and `needed` bytes are live at most.
 template <class H>
-std::uint64_t after_round_robin(H &heap, std::size_t threads) {
-    Crew crew(threads);
+std::uint64_t after_round_robin(H &heap, Crew &crew) {
     std::vector<void *> passed;
-    for (std::size_t turn = 0; turn < 3 * threads; ++turn) {
+    for (std::size_t turn = 0; turn < 3 * crew.size(); ++turn) {
         crew.on(turn, [&] {
             release(heap, passed);
             allocate(heap, passed);
@@ -135,6 +157,11 @@ std::uint64_t after_round_robin(H &heap, std::size_t threads) {
     }
     crew.on(0, [&] { release(heap, passed); });
     return carved(heap);
+}
+template <class H>
+std::uint64_t after_round_robin(H &heap, std::size_t threads) {
+    Crew crew(threads);
+    return after_round_robin(heap, crew);
 }
 
 /// The threads that have blocks in each cache line.
@@ -320,6 +347,111 @@ TEST(Thresholds, OneBatchMovesForAsManyBlocks) {
 TEST(Thresholds, InducesFalseSharingPassivelyBelowTheThreshold) {
     const auto heap = std::make_unique<cairn::ThresholdHeaps<>>();
     EXPECT_GT(lines_shared_passively(*heap), 0u);
+}
+
+/// What Lea's allocator takes for `needed` bytes: a tag with each block, and one growth.
+constexpr std::size_t needed_with_tags = blocks * cairn::BoundaryTag::bytes_for(block_size) + 64_KiB;
+
+TEST(Serial, TakesWhatIsNeededWhoeverFrees) {
+    CountedSerial one;
+    EXPECT_LE(after_producer_and_consumer(one, 40), needed_with_tags);
+    CountedSerial other;
+    EXPECT_LE(after_round_robin(other, 12), needed_with_tags);
+}
+
+TEST(Serial, InducesFalseSharingActively) {
+    cairn::Serial<> heap;
+    EXPECT_GE(lines_shared_actively(heap), blocks / 2 * 9 / 10); // two blocks and their tags to a line
+}
+
+/// A lock that can be told to be in use: the first `in_use` of the arenas that a thread tries are.
+class BusyLock : public cairn::RankedLock<cairn::sync::Rank::owner> {
+public:
+    bool try_lock() {
+        if (in_use > 0) {
+            --in_use;
+            return false;
+        }
+        return RankedLock::try_lock();
+    }
+    static inline std::size_t in_use = 0;
+};
+struct BusyParameters : cairn::PtmallocLikeParameters {
+    using ArenaLock = BusyLock;
+};
+using BusyPtmalloc = cairn::PtmallocLike<BusyParameters>;
+
+/// A first block for each thread, while the arenas of those before it are in use.
+void spread(BusyPtmalloc &heap, Crew &crew) {
+    for (std::size_t thread = 0; thread < crew.size(); ++thread) {
+        crew.on(thread, [&] {
+            BusyLock::in_use = thread;
+            heap.free(heap.malloc(block_size));
+        });
+        EXPECT_EQ(BusyLock::in_use, 0u);
+    }
+}
+
+TEST(PtmallocLike, ThreadsThatDoNotMeetShareAnArenaAndItsCacheLines) {
+    const auto heap = std::make_unique<cairn::PtmallocLike<>>();
+    EXPECT_GE(lines_shared_actively(*heap), blocks / 2 * 9 / 10);
+    EXPECT_EQ(statistics_of(*heap).heaps, 1u);
+}
+
+TEST(PtmallocLike, AThreadStaysInTheArenaThatItHadLast) {
+    const auto heap = std::make_unique<BusyPtmalloc>();
+    Crew crew(3);
+    spread(*heap, crew);
+    EXPECT_EQ(statistics_of(*heap).heaps, 3u);
+    Lines lines;
+    std::vector<void *> all;
+    for (std::size_t turn = 0; turn < blocks; ++turn) {
+        crew.on(turn, [&] {
+            allocate(*heap, all, 1);
+            lines.add(all.back(), turn % crew.size());
+        });
+    }
+    EXPECT_EQ(lines.shared(), 0u);
+    release(*heap, all);
+    EXPECT_EQ(statistics_of(*heap).heaps, 3u); // arenas stay, and no more were needed
+    EXPECT_EQ(statistics_of(*heap).live(), 0u);
+}
+
+/// A thread that finds its arena in use takes the next, and goes on there.
+TEST(PtmallocLike, TheFirstUnlockedArenaIsTaken) {
+    const auto heap = std::make_unique<BusyPtmalloc>();
+    Crew crew(3);
+    spread(*heap, crew);
+    const auto arena_of_new_block = [&](std::size_t thread) {
+        void *p = nullptr;
+        crew.on(thread, [&] { heap->free(p = heap->malloc(block_size)); });
+        return cairn::family::Stretch::of(p).owner;
+    };
+    const auto *const first = arena_of_new_block(0);
+    const auto *const second = arena_of_new_block(1);
+    const auto *const third = arena_of_new_block(2);
+    EXPECT_NE(first, second);
+    EXPECT_NE(second, third);
+    BusyLock::in_use = 1;
+    EXPECT_EQ(arena_of_new_block(1), third);
+    EXPECT_EQ(arena_of_new_block(1), third);
+    BusyLock::in_use = 1;
+    EXPECT_EQ(arena_of_new_block(2), first) << "the list is a ring";
+    EXPECT_EQ(statistics_of(*heap).heaps, 3u);
+}
+
+TEST(PtmallocLike, ProducerAndConsumerTakeNoMore) {
+    const auto heap = std::make_unique<cairn::PtmallocLike<>>();
+    EXPECT_LE(after_producer_and_consumer(*heap, 40), needed_with_tags);
+}
+
+/// Section 6.1, O(P): what is freed stays in its arena, and each thread allocates from another one.
+TEST(PtmallocLike, RoundRobinTakesAsManyTimesTheMemoryAsThereAreArenas) {
+    constexpr std::size_t threads = 6;
+    const auto heap = std::make_unique<BusyPtmalloc>();
+    Crew crew(threads);
+    spread(*heap, crew);
+    EXPECT_GE(after_round_robin(*heap, crew), threads * needed_with_tags - threads * 64_KiB);
 }
 
 } // namespace

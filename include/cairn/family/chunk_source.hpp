@@ -3,8 +3,9 @@
 // ChunkSource: where the heaps of one allocator get chunks, long blocks and the memory of the heaps themselves.
 //
 // Adds:    chunk() and forever() hand memory out for ever; long_block(), which free_long() unmaps.
-// Needs:   MmapHeap.
-// Keeps:   chunks are cut from regions of 16, or are mapped alone when there is no room for a region. Destroying
+// Needs:   MmapHeap; Chunk, the header at each multiple of Chunk::bytes that Chunk::of(p) finds, with the members
+//          `mapping` and `end` for a long block.
+// Keeps:   chunks are cut from regions of 1 MiB, or are mapped alone when there is no room for a region. Destroying
 //          the source unmaps everything.
 // Threads: any; one lock, held for system calls too.
 // Errors:  nullptr.
@@ -21,14 +22,15 @@
 
 namespace cairn::family {
 
-class ChunkSource {
+template <class Chunk>
+class ChunkSourceOf {
 public:
-    constexpr ChunkSource() = default;
+    constexpr ChunkSourceOf() = default;
 
     /// A zeroed header, and zeroed room for blocks after it.
-    ClassChunk *chunk() {
+    Chunk *chunk() {
         const sync::Guard guard(lock_);
-        return reinterpret_cast<ClassChunk *>(chunk_locked());
+        return reinterpret_cast<Chunk *>(chunk_locked());
     }
 
     /// Zeroed, on cache lines of its own.
@@ -41,27 +43,27 @@ public:
                 return nullptr;
             }
             own_ = fresh;
-            own_end_ = fresh + ClassChunk::bytes;
+            own_end_ = fresh + Chunk::bytes;
         }
         own_ += wanted;
         metadata_ += wanted;
         return own_ - wanted;
     }
 
-    /// A zeroed block of `size` bytes at a multiple of `alignment`. Mappings are whole chunks long, so that neighbours
-    /// are one to the kernel.
+    /// A zeroed block of `size` bytes at a multiple of `alignment`. Mappings have round lengths, so that neighbours can
+    /// be one to the kernel.
     void *long_block(std::size_t alignment, std::size_t size) {
         if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) {
             return nullptr;
         }
-        const std::size_t offset = std::max(alignment, sizeof(ClassChunk));
-        const std::size_t length = align_up(offset + size, ClassChunk::bytes);
+        const std::size_t offset = std::max(alignment, sizeof(Chunk));
+        const std::size_t length = align_up(offset + size, 64_KiB);
         const sync::Guard guard(lock_);
-        auto *const start = static_cast<char *>(map_locked(std::max(alignment, ClassChunk::bytes), length));
+        auto *const start = static_cast<char *>(map_locked(std::max(alignment, Chunk::bytes), length));
         if (start == nullptr) {
             return nullptr;
         }
-        ClassChunk &chunk = ClassChunk::of(start + offset);
+        Chunk &chunk = Chunk::of(start + offset);
         chunk.mapping = start;
         chunk.end = start + length;
         long_bytes_ += length;
@@ -69,7 +71,7 @@ public:
         return start + offset;
     }
 
-    void free_long(ClassChunk &chunk) {
+    void free_long(Chunk &chunk) {
         const sync::Guard guard(lock_);
         const std::size_t length = address_of(chunk.end) - address_of(chunk.mapping);
         long_bytes_ -= length;
@@ -91,15 +93,16 @@ public:
     }
 
 private:
-    static constexpr std::size_t region_ = 16 * ClassChunk::bytes;
+    static constexpr std::size_t region_ = 1_MiB;
+    static_assert(region_ % Chunk::bytes == 0);
 
     char *chunk_locked() {
         if (next_ == end_) {
             std::size_t length = region_;
-            auto *fresh = static_cast<char *>(map_locked(ClassChunk::bytes, length));
+            auto *fresh = static_cast<char *>(map_locked(Chunk::bytes, length));
             if (fresh == nullptr) {
-                length = ClassChunk::bytes;
-                fresh = static_cast<char *>(map_locked(ClassChunk::bytes, length));
+                length = Chunk::bytes;
+                fresh = static_cast<char *>(map_locked(Chunk::bytes, length));
             }
             if (fresh == nullptr) {
                 return nullptr;
@@ -107,8 +110,8 @@ private:
             next_ = fresh;
             end_ = fresh + length;
         }
-        next_ += ClassChunk::bytes;
-        return next_ - ClassChunk::bytes;
+        next_ += Chunk::bytes;
+        return next_ - Chunk::bytes;
     }
 
     void *map_locked(std::size_t alignment, std::size_t length) {
@@ -132,5 +135,7 @@ private:
     std::size_t long_bytes_ = 0;
     std::size_t long_blocks_ = 0;
 };
+
+using ChunkSource = ChunkSourceOf<ClassChunk>;
 
 } // namespace cairn::family
