@@ -29,6 +29,7 @@ struct CheckHoldingNothingRow : On<Check<StopAtFault, 0>> {};
 
 /// Over a heap that can do most things itself, from several threads at once.
 struct CheckedMallocRow : Row<Compose<MallocHeap, Check<>>> {
+    static constexpr std::size_t max_size = 16_MiB;
     static constexpr bool thread_safe = true;
 };
 
@@ -43,6 +44,7 @@ struct ChecksEverywhereRow : Row<Compose<MmapHeap>> {
     using Heap = Over<MmapHeap>;
     static Heap *create() { return new Heap; }
     static void destroy(Heap *heap) { delete heap; }
+    static constexpr std::size_t max_size = 16_MiB;
     static constexpr std::size_t alignment_for(std::size_t) { return alignment_of<Heap>; }
     static constexpr bool reuses = false;
     static constexpr bool thread_safe = true;

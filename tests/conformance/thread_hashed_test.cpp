@@ -20,6 +20,7 @@ struct PrivateRegionsRow : On<Bump<16_KiB>, Freelist, ThreadPrivate<4>> {
 };
 
 struct PrivateOverMallocRow : Row<Compose<MallocHeap, ThreadPrivate<4>>> {
+    static constexpr std::size_t max_size = 16_MiB;
     static constexpr bool thread_safe = true;
 };
 
@@ -36,6 +37,7 @@ struct OwnedClassesRow : Row<MmapHeap> {
     using Heap = Over<MmapHeap>;
     static Heap *create() { return new Heap; }
     static void destroy(Heap *heap) { delete heap; }
+    static constexpr std::size_t max_size = 16_MiB;
     static constexpr std::size_t alignment_for(std::size_t) { return alignment_of<Heap>; }
     static constexpr bool thread_safe = true;
 };

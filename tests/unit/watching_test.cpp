@@ -126,6 +126,7 @@ TEST(ProfileHeap, TwoOfThemTellTheFragmentation) {
     using Bin = Compose<Source, Bump<>, Freelist, SizeHeader>;
     Compose<Source, SizeHeader, Segregated<Classes, Bin>, Profile<rounded>, SizeTable<>, Profile<used>> heap;
     std::vector<void *> blocks;
+    blocks.reserve(1000);
     for (int i = 0; i < 1000; ++i) {
         blocks.push_back(heap.malloc(100));
     }
@@ -261,6 +262,7 @@ TEST_F(TraceHeapTest, TheOrderMakesSenseForAllThreads) {
     sink.redirect(file_);
     Compose<OpaqueHeap, Trace<sink>> heap;
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (unsigned t = 0; t < 4; ++t) {
         threads.emplace_back([&heap, t] {
             void *held[8] = {};

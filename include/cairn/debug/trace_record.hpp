@@ -8,6 +8,7 @@
 // Cost:    some hundred instructions a line; allocates nothing.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +59,7 @@ inline std::size_t to_text(const TraceRecord &record, char (&line)[longest_trace
     char *at = debug::put_number(line, record.number, 10, ' ');
     at = debug::put_number(at, record.thread, 16, ' ');
     const char *const name = debug::operation_names[static_cast<std::size_t>(record.operation)];
-    at = static_cast<char *>(std::memcpy(at, name, std::strlen(name))) + std::strlen(name);
+    at = std::copy_n(name, std::strlen(name), at);
     *at++ = ' ';
     at = debug::put_number(at, record.block, 16, ' ');
     at = debug::put_number(at, record.size, 10, ' ');
