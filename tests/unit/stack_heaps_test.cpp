@@ -49,6 +49,16 @@ static_assert(StackHeap<StackArchetype> && !Heap<StackArchetype>);
 static_assert(StackHeap<ObstackHeap<Rich>> && !Heap<ObstackHeap<Rich>>);
 static_assert(StackHeap<FixedStackHeap<Rich>> && !Heap<FixedStackHeap<Rich>>);
 static_assert(!StackHeap<Rich> && !StackHeap<FreelistHeap<Rich>>);
+struct NoClear {
+    struct StackOrder;
+    void *malloc(std::size_t);
+    void free(void *);
+    bool owns(const void *) const;
+};
+struct OwnsIsNotConst : StackArchetype {
+    bool owns(const void *) { return false; }
+};
+static_assert(!StackHeap<NoClear> && !Heap<NoClear> && !StackHeap<OwnsIsNotConst>);
 using enum Capability;
 static_assert(capabilities_of<XallocHeap<StackArchetype>> == (sized | clearable | owning));
 static_assert(capabilities_of<XallocHeap<ObstackHeap<Rich>>> == (sized | clearable | owning));
