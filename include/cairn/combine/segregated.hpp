@@ -31,16 +31,19 @@ public:
 
     void *malloc(std::size_t size) {
         if (CAIRN_UNLIKELY(size > Classes::largest)) {
-            return big_.malloc(size);
+            return malloc_big(size);
         }
         const unsigned c = Classes::class_of(size);
+        if (c >= Classes::count) { // proved by the generator; the heap below need not check the size again
+            __builtin_unreachable();
+        }
         return little_[c].malloc(Classes::size_of(c));
     }
 
     void free(void *p) {
         const std::size_t size = getSize(p);
         if (CAIRN_UNLIKELY(size > Classes::largest)) {
-            big_.free(p);
+            free_big(p);
         } else {
             little_[Classes::class_of(size)].free(p);
         }
@@ -58,8 +61,12 @@ public:
     }
 
 private:
+    // Not inlined, so that what they need is not prepared on the way of the small ones.
+    CAIRN_NOINLINE void *malloc_big(std::size_t size) { return big_.malloc(size); }
+    CAIRN_NOINLINE void free_big(void *p) { big_.free(p); }
+
+    Little little_[Classes::count]; ///< first: the offset of a class's heap is one of the array
     Big big_;
-    Little little_[Classes::count];
 };
 
 /// As a stage: what is below takes the large requests.

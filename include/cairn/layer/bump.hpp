@@ -30,16 +30,19 @@ public:
     BumpHeap &operator=(const BumpHeap &) = delete;
     ~BumpHeap() { clear(); }
 
-    void *malloc(std::size_t size) {
+    CAIRN_INLINE void *malloc(std::size_t size) {
         const std::size_t need = align_up(size, alignment);
-        // One comparison for two questions: a `need` of 0 (nothing asked for, or rounding wrapped) is large
-        // here.
-        if (CAIRN_UNLIKELY(need - 1 >= room_)) {
+        // 0: nothing was asked for, or rounding wrapped. The compiler makes one comparison of the two, or leaves
+        // out the first where it knows better.
+        if (CAIRN_UNLIKELY(need == 0 || need > room_)) {
             return malloc_from_new_chunk(size);
         }
-        void *const block = next_;
+        unsigned char *const block = next_;
         next_ += need;
         room_ -= need;
+        if (block == nullptr) { // where there is room there is a chunk: layers above need not ask
+            __builtin_unreachable();
+        }
         return block;
     }
 

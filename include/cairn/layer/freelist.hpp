@@ -17,6 +17,7 @@
 #include <cairn/platform/features.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace cairn {
 
@@ -69,7 +70,7 @@ public:
         requires ClearableHeap<Super>
     {
         first_ = nullptr;
-        size_ = any_size_;
+        requests_ = {};
         Super::clear();
     }
 
@@ -81,19 +82,23 @@ private:
 
     void check_size(std::size_t size) {
         if constexpr (platform::checked) {
-            if (size_ != size && size_ != any_size_) {
-                platform::fatal({"a FreelistHeap of blocks of ", std::uint64_t{size_},
+            if (requests_.size != size && requests_.size != any_size_) {
+                platform::fatal({"a FreelistHeap of blocks of ", std::uint64_t{requests_.size},
                                  " bytes was asked for ", std::uint64_t{size}});
             }
-            size_ = size;
+            requests_.size = size;
         }
     }
 
     static constexpr std::size_t any_size_ = SIZE_MAX;
 
+    struct OneSize {
+        std::size_t size = any_size_;
+    };
+    struct Unchecked {};
+
     Link *first_ = nullptr;
-    [[maybe_unused]] std::size_t size_ =
-        any_size_; ///< of every request; kept up to date by builds with assertions
+    [[no_unique_address]] std::conditional_t<platform::checked, OneSize, Unchecked> requests_;
 };
 
 struct Freelist {

@@ -28,8 +28,9 @@ struct PowersOfTwo {
 
     /// n <= largest. 0 bytes go to the smallest class.
     static constexpr unsigned class_of(std::size_t n) {
-        // Below the smallest class all requests look like one of Smallest bytes.
-        return n <= Smallest ? 0 : log2_floor(n - 1) + 1 - log2_exact(Smallest);
+        // The low bits make all sizes up to Smallest one; 0 stays 0. No branch: sizes are hard to predict.
+        return static_cast<unsigned>(std::bit_width((n - (n != 0 ? 1 : 0)) | (Smallest - 1))) -
+               log2_exact(Smallest);
     }
 
 private:
