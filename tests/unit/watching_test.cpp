@@ -257,6 +257,29 @@ TEST_F(TraceHeapTest, WritesEveryOperationDown) {
     EXPECT_EQ(records(sink), expected);
 }
 
+/// A sink and a heap that both say when they are called.
+std::vector<std::string> calls;
+struct CallSink {
+    void write(Operation, const void *, std::size_t, std::size_t) { calls.emplace_back("sink"); }
+};
+constinit CallSink call_sink;
+struct CallHeap {
+    void *malloc(std::size_t) { return reallocate(nullptr, 0); }
+    void *reallocate(void *, std::size_t) {
+        calls.emplace_back("heap");
+        return nullptr;
+    }
+    void free(void *) { calls.emplace_back("heap"); }
+};
+
+TEST_F(TraceHeapTest, WritesWhatFreesBeforeAndWhatTakesAfter) {
+    TraceHeap<CallHeap, call_sink> heap;
+    heap.malloc(1);
+    heap.free(nullptr);
+    heap.reallocate(nullptr, 1);
+    EXPECT_EQ(calls, (std::vector<std::string>{"heap", "sink", "sink", "heap", "sink", "heap", "sink"}));
+}
+
 TEST_F(TraceHeapTest, TheOrderMakesSenseForAllThreads) {
     static constinit TraceFile<4_KiB> sink(-1);
     sink.redirect(file_);
