@@ -36,7 +36,7 @@ void stop_here(int) {
 /// Threads exchange blocks through it without waiting for one another.
 std::array<std::atomic<std::uint32_t *>, 64> mailbox;
 
-template <class H>
+template <class Parameters>
 class Worker {
 public:
     explicit Worker(unsigned seed) : random_(seed), own_(24) {}
@@ -44,9 +44,11 @@ public:
     void step() {
         std::uint32_t *&block = own_[random_() % own_.size()];
         check_and_free(block);
-        // Large blocks of small superblocks, so that superblocks move often; and a mapping now and then.
-        const std::size_t bits = random_() % 64 == 0 ? 17 : 4 + random_() % 12;
-        block = make((std::size_t{1} << bits) - random_() % 8);
+        // Two to eight blocks a superblock, so that superblocks move all the time; small ones, and mappings, now and
+        // then.
+        const unsigned kind = random_() % 128;
+        const std::size_t largest = Parameters::largest_small;
+        block = make((kind == 0 ? 4 * largest : kind < 16 ? 512 : largest >> random_() % 3) - random_() % 8);
         if (random_() % 4 == 0) {
             block = mailbox[random_() % mailbox.size()].exchange(block);
         }
@@ -69,7 +71,7 @@ public:
         }
     }
 
-    static H &heap() { return immortal<H>.heap; }
+    static auto &heap() { return immortal<Nbmalloc<Parameters>>.heap; }
 
 private:
     static std::uint32_t *make(std::size_t size) {
@@ -87,7 +89,7 @@ private:
 };
 
 /// While all victims stand still, wherever that is, two others do a fixed number of operations.
-template <class H>
+template <class Parameters>
 void others_go_on(unsigned rounds) {
     constexpr int victims = 3;
     constexpr int operations = 300;
@@ -100,7 +102,7 @@ void others_go_on(unsigned rounds) {
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < victims; ++t) {
         threads.emplace_back([&, t] {
-            Worker<H> worker(t);
+            Worker<Parameters> worker(t);
             while (!end.load()) {
                 worker.step();
             }
@@ -123,7 +125,7 @@ void others_go_on(unsigned rounds) {
         std::vector<std::thread> others;
         for (unsigned t = 0; t < 2; ++t) {
             others.emplace_back([&, t] {
-                Worker<H> worker(100 + 2 * round + t);
+                Worker<Parameters> worker(100 + 2 * round + t);
                 for (int i = 0; i < operations; ++i) {
                     worker.step();
                 }
@@ -154,7 +156,7 @@ void others_go_on(unsigned rounds) {
     }
     for (auto &slot : mailbox) {
         std::uint32_t *last = slot.exchange(nullptr);
-        Worker<H>::check_and_free(last);
+        Worker<Parameters>::check_and_free(last);
     }
     close(gate[0]);
     close(gate[1]);
@@ -163,7 +165,7 @@ void others_go_on(unsigned rounds) {
 template <class Parameters>
 void stop_and_audit(unsigned rounds) {
     using H = Nbmalloc<Parameters>;
-    others_go_on<H>(platform::sanitized ? rounds / 8 : rounds);
+    others_go_on<Parameters>(platform::sanitized ? rounds / 8 : rounds);
     test::NbAudit<Parameters> audit(immortal<H>.heap);
     Statistics now;
     immortal<H>.heap.statistics(now);
@@ -172,11 +174,11 @@ void stop_and_audit(unsigned rounds) {
 }
 
 TEST(NbmallocStopped, ThreadsBlockNobody) {
-    stop_and_audit<NbmallocParameters>(150);
+    stop_and_audit<NbmallocParameters>(200);
 }
 
 TEST(NbmallocStopped, ThreadsOfATinyHeapBlockNobody) {
-    stop_and_audit<test::TinyNbmallocParameters>(150);
+    stop_and_audit<test::TinyNbmallocParameters>(200);
 }
 
 } // namespace
