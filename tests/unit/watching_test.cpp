@@ -29,6 +29,14 @@
 
 using namespace cairn;
 
+// So that a request which no machine can serve is nullptr under the sanitizers too.
+extern "C" const char *__asan_default_options() {
+    return "allocator_may_return_null=1";
+}
+extern "C" const char *__tsan_default_options() {
+    return "allocator_may_return_null=1";
+}
+
 namespace {
 constinit Usage usage;
 constinit TraceFile<> trace(-1);
@@ -63,6 +71,7 @@ struct OpaqueHeap : MallocHeap {
     CAIRN_NOINLINE void *calloc(std::size_t count, std::size_t size) {
         return MallocHeap::calloc(count, size);
     }
+    CAIRN_NOINLINE void *malloc(std::size_t size) { return MallocHeap::malloc(size); }
     CAIRN_NOINLINE void free(void *p) { MallocHeap::free(p); }
 };
 
@@ -260,7 +269,7 @@ TEST_F(TraceHeapTest, WritesEveryOperationDown) {
 /// A sink and a heap that both say when they are called.
 std::vector<std::string> calls;
 struct CallSink {
-    void write(Operation, const void *, std::size_t, std::size_t) { calls.emplace_back("sink"); }
+    void write(Operation, void *, std::size_t, std::size_t) { calls.emplace_back("sink"); }
 };
 constinit CallSink call_sink;
 struct CallHeap {

@@ -22,7 +22,7 @@ namespace cairn {
 
 /// write(operation, block, size, alignment): it happened, in this thread. Must not call the heap that is traced.
 template <class S>
-concept TraceSink = requires(S &sink, const void *block, std::size_t n) {
+concept TraceSink = requires(S &sink, void *block, std::size_t n) {
     { sink.write(Operation::malloc, block, n, n) } -> std::same_as<void>;
 };
 

@@ -30,7 +30,7 @@ public:
     TraceFile(const TraceFile &) = delete;
     TraceFile &operator=(const TraceFile &) = delete;
 
-    void write(Operation operation, const void *block, std::size_t size, std::size_t alignment) {
+    void write(Operation operation, void *block, std::size_t size, std::size_t alignment) {
         char line[longest_trace_line];
         const sync::Guard hold(lock_);
         const TraceRecord record{++number_, platform::thread_id(), operation, address_of(block), size,
