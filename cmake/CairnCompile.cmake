@@ -18,7 +18,7 @@ if(CAIRN_SANITIZER)
   # -g1: a report shows lines and nothing else, and compiling takes a fifth less time.
   add_compile_options(-fsanitize=${CAIRN_SANITIZER} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${CAIRN_SANITIZER})
-  if(CAIRN_SANITIZER STREQUAL "undefined")
+  if(CAIRN_SANITIZER MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=all)
   endif()
   if(CAIRN_SANITIZER STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -11,8 +11,17 @@ if(NOT CAIRN_FAMILY OR NOT family_headers)
   return()
 endif()
 
-set(family_sources "${PROJECT_SOURCE_DIR}/src/family/drop_in.cpp")
-foreach(source malloc new_delete new_handler libc_reports report report_at_exit)
+# What does not depend on the allocator is compiled once.
+add_library(cairn_family_common OBJECT)
+foreach(source new_handler libc_reports report report_at_exit)
+  target_sources(cairn_family_common PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc/${source}.cpp")
+endforeach()
+target_compile_options(cairn_family_common PRIVATE -fPIC)
+target_link_libraries(cairn_family_common PRIVATE cairn_malloc_options)
+set_target_properties(cairn_family_common PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+
+set(family_sources "${PROJECT_SOURCE_DIR}/src/family/drop_in.cpp" $<TARGET_OBJECTS:cairn_family_common>)
+foreach(source malloc new_delete)
   list(APPEND family_sources "${PROJECT_SOURCE_DIR}/src/malloc/${source}.cpp")
 endforeach()
 
