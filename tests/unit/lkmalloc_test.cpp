@@ -371,7 +371,7 @@ class LkmallocOffers : public testing::Test {
 protected:
     using Lists = lkmalloc::FreeLists<OneSubheap>;
     using State = lkmalloc::State;
-    static constexpr std::size_t size = 64;
+    static constexpr std::size_t sizes[3] = {64, 96, 128}; // three lists, three locks
 
     /// Three neighbours between fences, all busy.
     LkmallocOffers() {
@@ -379,15 +379,15 @@ protected:
             set(i, State::busy);
         }
     }
-    char *at(std::size_t i) { return memory_ + 16 + i * size; }
-    void set(std::size_t i, State state) { lkmalloc::set_tags(at(i), lkmalloc::Tag(size, state)); }
+    char *at(std::size_t i) { return memory_ + 16 + (i > 0 ? sizes[0] : 0) + (i > 1 ? sizes[1] : 0); }
+    void set(std::size_t i, State state) { lkmalloc::set_tags(at(i), lkmalloc::Tag(sizes[i], state)); }
     State state(std::size_t i) { return lkmalloc::header_of(at(i)).state(); }
-    bool put(std::size_t i) { return lists.put(lkmalloc::dirty_block(at(i), size)); }
+    bool put(std::size_t i) { return lists_.put(lkmalloc::dirty_block(at(i), sizes[i])); }
 
-    Lists lists;
+    Lists lists_;
 
 private:
-    alignas(16) char memory_[16 + 3 * size]{};
+    alignas(16) char memory_[16 + sizes[0] + sizes[1] + sizes[2]]{};
 };
 
 TEST_F(LkmallocOffers, GiveWayToAFreeNeighbour) {
@@ -396,13 +396,13 @@ TEST_F(LkmallocOffers, GiveWayToAFreeNeighbour) {
     EXPECT_FALSE(put(2)) << "the left one";
     EXPECT_EQ(state(0), State::busy);
     EXPECT_EQ(state(2), State::busy);
-    EXPECT_EQ(lists.take_before(at(1)), 0u) << "an offer that was withdrawn";
-    EXPECT_EQ(lists.take_at(at(1)), size);
+    EXPECT_EQ(lists_.take_before(at(1)), 0u) << "an offer that was withdrawn";
+    EXPECT_EQ(lists_.take_at(at(1)), sizes[1]);
     EXPECT_EQ(state(1), State::busy);
     EXPECT_TRUE(put(0));
     EXPECT_TRUE(put(2)) << "not neighbours";
-    EXPECT_EQ(lists.take_before(at(1)), size);
-    EXPECT_EQ(lists.take_at(at(2)), size);
+    EXPECT_EQ(lists_.take_before(at(1)), sizes[0]);
+    EXPECT_EQ(lists_.take_at(at(2)), sizes[2]);
 }
 
 TEST_F(LkmallocOffers, GiveWayToAnOfferOnTheLeft) {
@@ -427,9 +427,42 @@ TEST_F(LkmallocOffers, WaitForAnOfferOnTheRight) {
         EXPECT_EQ(put_it, outcome == State::busy);
         EXPECT_EQ(state(0), outcome == State::busy ? State::free : State::busy);
         if (outcome == State::busy) {
-            lists.take(size);
+            lists_.take(sizes[0]);
         }
     }
+}
+
+/// Two threads that meet before each step and put neighbours: however they meet, one of them is put, and not both.
+TEST_F(LkmallocOffers, OfTwoNeighboursOneIsFree) {
+    const unsigned rounds = platform::sanitized ? 3000 : 20'000;
+    std::atomic<unsigned> arrived{0};
+    // acq_rel: what the one did before happens before what the other does after; acquire: pairs with it.
+    const auto meet = [&](unsigned meeting) {
+        arrived.fetch_add(1, std::memory_order_acq_rel);
+        sync::BoundedSpin<200> wait;
+        while (arrived.load(std::memory_order_acquire) < 2 * meeting) {
+            wait.once();
+        }
+    };
+    const auto put_one = [&](std::size_t i) {
+        unsigned both_free = 0;
+        unsigned none_free = 0;
+        for (unsigned round = 0; round < rounds; ++round) {
+            meet(3 * round + 1);
+            put(i);
+            meet(3 * round + 2);
+            both_free += state(0) == State::free && state(1) == State::free;
+            none_free += state(0) == State::busy && state(1) == State::busy;
+            meet(3 * round + 3);
+            if (state(i) == State::free) {
+                lists_.take_at(at(i));
+            }
+        }
+        EXPECT_EQ(both_free, 0u);
+        EXPECT_EQ(none_free, 0u) << "who gives way does so to one that does not";
+    };
+    std::jthread other(put_one, 1);
+    put_one(0);
 }
 
 /// Pairs of neighbours, one thread frees the left ones and another the right ones, as simultaneously as can be. Were one
