@@ -163,6 +163,28 @@ TEST(Hoard, CrossingTheThresholdMovesASuperblockToTheGlobalHeap) {
     EXPECT_EQ(totals(hoard).all.superblocks, 20u);
 }
 
+/// The superblock that a thread is using is the last to go, whatever its class and however empty the heap.
+TEST(Hoard, KeepsTheSuperblockThatIsInUse) {
+    for (unsigned in_use = 0; in_use < Classes::count; ++in_use) {
+        Hoard<OneHeap> hoard;
+        std::vector<void *> all;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            all.push_back(hoard.malloc(Classes::size_of(c)));
+        }
+        for (void *p : all) {
+            hoard.free(p);
+        }
+        Statistics before;
+        hoard.statistics(before);
+        for (int i = 0; i < 100; ++i) {
+            hoard.free(hoard.malloc(Classes::size_of(in_use)));
+        }
+        Statistics after;
+        hoard.statistics(after);
+        EXPECT_LE(after.superblocks_to_global, before.superblocks_to_global + 2) << Classes::size_of(in_use);
+    }
+}
+
 TEST(Hoard, RecyclesEmptySuperblocksForAnyClass) {
     Hoard<OneHeap> hoard;
     std::size_t superblocks = 0;

@@ -32,10 +32,10 @@ public:
         const sync::Guard hold(this->lock);
         Heap *from = this;
         Superblock *s = this->fullest_locked(size_class);
-        if (s == nullptr && (s = heap.empty_locked()) != nullptr) {
+        if (s == nullptr && (s = heap.empty_locked(size_class)) != nullptr) {
             from = &heap;
         } else if (s == nullptr) {
-            s = this->empty_locked();
+            s = this->empty_locked(size_class);
         }
         if (s != nullptr) {
             from->take_out_locked(s);
@@ -54,10 +54,11 @@ public:
 
     /// Lines 9 to 12, until the invariant holds: one superblock is enough for one class, but mallocs of several
     /// classes may have taken the heap further across the threshold, which only a free looks at.
-    void shed_locked(Heap &heap) {
+    /// A superblock of another class goes first than that of the freed block, which the thread is using.
+    void shed_locked(Heap &heap, unsigned freed_class) {
         while (CAIRN_UNLIKELY(heap.too_empty_locked())) {
             const sync::Guard hold(this->lock);
-            Superblock *const s = heap.mostly_empty_locked();
+            Superblock *const s = heap.mostly_empty_locked(freed_class);
             heap.take_out_locked(s);
             this->take_in_locked(s);
             ++to_global_;

@@ -110,12 +110,17 @@ public:
         return nullptr;
     }
 
-    /// One of the emptiest group up to `last` that has any, of whatever class: the one that was freed into the
-    /// longest time ago.
-    Superblock *emptiest(unsigned last) const {
+    /// One of the emptiest group up to `last` that has any: of the next class in turn, if possible not `spared`, the
+    /// one that was freed into the longest time ago.
+    Superblock *emptiest(unsigned last, unsigned spared) {
         for (unsigned g = empty; g <= last; ++g) {
             if (occupied_[g] != 0) {
-                return lists_[log2_exact(occupied_[g])][g].back();
+                const std::uint64_t others = occupied_[g] & ~(std::uint64_t{1} << spared);
+                const std::uint64_t classes = others != 0 ? others : occupied_[g];
+                const std::uint64_t later = classes >> turn_ << turn_;
+                const unsigned c = log2_exact(later != 0 ? later : classes);
+                turn_ = (c + 1) % Classes;
+                return lists_[c][g].back();
             }
         }
         return nullptr;
@@ -137,6 +142,7 @@ private:
 
     List lists_[Classes][full + 1];
     std::uint64_t occupied_[full + 1] = {}; ///< by group: a bit for each class that has superblocks in it
+    unsigned turn_ = 0;                     ///< the class that emptiest() looks at first
 };
 
 } // namespace cairn

@@ -69,12 +69,14 @@ public:
         }
     }
 
-    /// A superblock that is at least f empty: the emptiest. There is one whenever the heap is too empty: were all
-    /// fuller than 1 - f, so would be the heap.
-    Superblock *mostly_empty_locked() const { return groups_.emptiest(Design::last_movable_group); }
+    /// A superblock that is at least f empty: one of the emptiest, if possible not of the class `spared`. There is one
+    /// whenever the heap is too empty: were all fuller than 1 - f, so would be the heap.
+    Superblock *mostly_empty_locked(unsigned spared) {
+        return groups_.emptiest(Design::last_movable_group, spared);
+    }
 
-    /// An empty superblock, whatever class it had.
-    Superblock *empty_locked() const { return groups_.emptiest(Groups::empty); }
+    /// An empty superblock, if possible not of the class `spared`.
+    Superblock *empty_locked(unsigned spared) { return groups_.emptiest(Groups::empty, spared); }
 
     /// The accounts' part of a transfer (malloc, lines 11 to 14; free, lines 11 and 12).
     void take_out_locked(Superblock *s) {

@@ -49,7 +49,7 @@ public:
         Heap &heap = lock_owner(s);
         heap.free_locked(s, p);
         if (&heap != &global_) {
-            global_.shed_locked(heap);
+            global_.shed_locked(heap, s->size_class);
         }
         heap.lock.unlock();
     }
