@@ -36,7 +36,7 @@ public:
         for (std::atomic<HeapSets *> &heap : heaps_) {
             // relaxed: whoever destroys the heap has seen to it that nobody uses it.
             if (HeapSets *const sets = heap.load(std::memory_order_relaxed)) {
-                platform::vm::unmap(sets, bytes_());
+                platform::vm::unmap(sets, bytes());
             }
         }
     }
@@ -109,7 +109,7 @@ private:
         Set sets[classes][groups];
     };
 
-    static std::size_t bytes_() { return align_up(sizeof(HeapSets), platform::vm::page_size()); }
+    static std::size_t bytes() { return align_up(sizeof(HeapSets), platform::vm::page_size()); }
 
     Set &set_of(NbLocation location) {
         const std::uint32_t set = (location - 1) / slots_;
@@ -120,14 +120,14 @@ private:
     }
 
     CAIRN_COLD static HeapSets *map_heap(std::atomic<HeapSets *> &heap) {
-        auto *const fresh = static_cast<HeapSets *>(platform::vm::map(bytes_()));
+        auto *const fresh = static_cast<HeapSets *>(platform::vm::map(bytes()));
         HeapSets *there = nullptr;
         // release: the kernel's zeroes come before the pointer; acquire: another's pointer.
         if (fresh == nullptr || heap.compare_exchange_strong(there, fresh, std::memory_order_acq_rel,
                                                              std::memory_order_acquire)) {
             return fresh;
         }
-        platform::vm::unmap(fresh, bytes_());
+        platform::vm::unmap(fresh, bytes());
         return there;
     }
 
