@@ -18,8 +18,9 @@ struct NbmallocRowOf : Row<Nbmalloc<Parameters>> {
 using NbmallocRow = NbmallocRowOf<NbmallocParameters>;
 using TinyNbmallocRow = NbmallocRowOf<test::TinyNbmallocParameters>;
 
-static_assert(includes(capabilities_of<NbmallocRow::Heap>,
-                       Capability::sized | Capability::aligned | Capability::zeroing));
+static_assert(includes(capabilities_of<NbmallocRow::Heap>, Capability::sized | Capability::aligned |
+                                                               Capability::reallocating |
+                                                               Capability::zeroing));
 
 using Rows = testing::Types<NbmallocRow, TinyNbmallocRow>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Nbmalloc, Conformance, Rows);

@@ -5,6 +5,7 @@
 #include "nbmalloc_audit.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <latch>
 #include <optional>
@@ -356,6 +357,34 @@ TEST(NbmallocHeap, BlocksAreAlignedToTheirSize) {
             EXPECT_EQ(heap.getSize(p), size);
         }
     }
+}
+
+TEST(NbmallocHeap, LargeBlocksGrowAndShrinkWithTheirContents) {
+    Nbmalloc<> heap;
+    std::vector<void *> others;
+    auto *p = static_cast<unsigned char *>(heap.malloc(100'000));
+    for (std::size_t size = 100'000; size < 200_MiB; size *= 3) {
+        std::memset(p, static_cast<int>(size % 251), size);
+        others.push_back(heap.malloc(50'000)); // in the way
+        p = static_cast<unsigned char *>(heap.reallocate(p, size * 3));
+        ASSERT_NE(p, nullptr);
+        EXPECT_TRUE(heap.getSize(p) >= size * 3 && p[0] == size % 251 && p[size - 1] == size % 251);
+        p = static_cast<unsigned char *>(heap.reallocate(p, size * 2));
+        EXPECT_TRUE(heap.getSize(p) < size * 2 + 64_KiB && p[size - 1] == size % 251);
+        EXPECT_EQ(heap.reallocate(p, std::size_t{1} << 62), nullptr);
+        EXPECT_EQ(p[size / 2], size % 251) << "it is as it was";
+        p = static_cast<unsigned char *>(heap.reallocate(p, size * 3));
+    }
+    p = static_cast<unsigned char *>(heap.reallocate(p, 20));
+    EXPECT_EQ(heap.getSize(p), 32u);
+    heap.free(p);
+    for (void *const other : others) {
+        heap.free(other);
+    }
+    Statistics now;
+    heap.statistics(now);
+    EXPECT_EQ(now.live(), 0u);
+    EXPECT_EQ(now.huge_live_blocks, 0u);
 }
 
 } // namespace

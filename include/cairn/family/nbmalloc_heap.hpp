@@ -2,7 +2,7 @@
 //
 // NbHeap: NBmalloc whole: superblocks for small blocks, mappings for large ones.
 //
-// Adds:    malloc, free, getSize, memalign, malloc_zeroed, statistics.
+// Adds:    malloc, free, getSize, memalign, reallocate, malloc_zeroed, statistics.
 // Needs:   nothing below but the kernel; parameters as NbmallocParameters (allocators/nbmalloc.hpp) has them.
 // Keeps:   blocks are aligned to their size, up to the largest small one. Destroying the heap gives back all superblocks,
 //          and no large block that is still live.
@@ -45,6 +45,23 @@ public:
         const std::size_t both = std::max(wanted, size);
         return both <= Parameters::largest_small ? small_.malloc(both)
                                                  : large_.malloc(std::max(wanted, granule_), size);
+    }
+
+    void *reallocate(void *p, std::size_t size) {
+        const std::size_t room = getSize(p);
+        const bool large = Large::is_large(p) && size > Parameters::largest_small;
+        if (void *const same = large ? large_.reallocate(p, size) : nullptr) {
+            return same;
+        }
+        if (size <= room && size > room / 2) {
+            return p;
+        }
+        void *const moved = malloc(size);
+        if (moved != nullptr) {
+            std::memcpy(moved, p, std::min(size, room));
+            free(p);
+        }
+        return moved;
     }
 
     void *malloc_zeroed(std::size_t size) {

@@ -2,7 +2,7 @@
 //
 // NBmalloc's large blocks: a mapping each.
 //
-// Adds:    malloc with an alignment, free, getSize; totals.
+// Adds:    malloc with an alignment, free, reallocate, getSize; totals.
 // Needs:   alignments that are multiples of Granule, a power of two.
 // Keeps:   a large block is at a multiple of Granule, where no block of a superblock ever is: so the address alone says
 //          what it is. The page before it has the mapping's extent.
@@ -59,6 +59,31 @@ public:
         } else { // it would take one mapping more than the kernel allows
             platform::vm::purge(was.start, was.length);
         }
+    }
+
+    /// Longer or shorter, here or elsewhere, without copying. nullptr: the kernel would not, p is as it was.
+    void *reallocate(void *p, std::size_t size) {
+        const Extent was = *extent(p);
+        const std::size_t page = platform::vm::page_size();
+        char *const head = static_cast<char *>(p) - page;
+        if (size > most_ || was.start != head || was.length != page + was.bytes) {
+            return nullptr; // for what no kernel has, or if there is more to the mapping
+        }
+        const std::size_t bytes = align_up(size == 0 ? 1 : size, page);
+        live_.fetch_sub(was.bytes, std::memory_order_release); // as in free()
+        NbMapping now{head, page + bytes, static_cast<char *>(p)};
+        if (!platform::vm::resize_in_place(head, was.length, page + bytes)) {
+            now = NbMapping::make(Granule, page, bytes);
+            if (now.aligned == nullptr ||
+                !platform::vm::move(head, was.length, now.aligned - page, page + bytes)) {
+                now.discard();
+                live_.fetch_add(was.bytes, std::memory_order_acquire);
+                return nullptr;
+            }
+        }
+        live_.fetch_add(bytes, std::memory_order_acquire); // as in malloc()
+        *extent(now.aligned) = {now.start, now.length, bytes};
+        return now.aligned;
     }
 
     static std::size_t getSize(const void *p) { return extent(p)->bytes; }
