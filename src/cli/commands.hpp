@@ -35,6 +35,19 @@ int trace(const TraceRequest &request);
 /// Says what is in a trace, of all its processes (0) or of one.
 int trace_info(const std::string &path, std::uint64_t process);
 
+struct ReplayRequest {
+    std::string file;
+    std::vector<std::string> allocators; ///< as for run, or "glibc", or NAME=PATH.so
+    std::uint64_t process = 1;
+    unsigned repeat = 3;
+    unsigned timeout = 60; ///< seconds without progress
+    bool touch = true;     ///< write to every page of a block
+    std::string json;      ///< a file, "" for none
+};
+
+/// Makes the calls of a trace again under each of the allocators.
+int replay(const ReplayRequest &request);
+
 /// Says what is built and what is in force.
 int info(bool json);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <src/cli/commands.hpp>
 #include <src/cli/libraries.hpp>
 
 #include <algorithm>
+
+#include <unistd.h>
 
 namespace cairn::cli {
 
@@ -40,6 +43,31 @@ std::vector<std::string> allocator_names() {
     std::sort(names.begin(), names.end());
     names.insert(names.begin(), "cairn");
     return names;
+}
+
+fs::path find_library(const std::string &allocator) {
+    const bool is_file = allocator.find('/') != std::string::npos || fs::path(allocator).extension() == ".so";
+    const bool is_name = !is_file && !allocator.empty() && allocator != "cairn";
+    const fs::path library = is_file ? fs::absolute(allocator) : library_of(is_name ? allocator : "cairn");
+    std::error_code error;
+    if (!fs::exists(library, error)) {
+        if (is_name) {
+            std::string known;
+            for (const std::string &name : allocator_names()) {
+                known += (known.empty() ? "" : ", ") + name;
+            }
+            throw NoLibrary(wrong_usage, "there is no allocator '" + allocator + "'; there are: " + known);
+        }
+        throw NoLibrary(can_not_run, "there is no library " + library.string());
+    }
+    if (fs::is_directory(library, error) || access(library.c_str(), R_OK) != 0) {
+        throw NoLibrary(can_not_run, "the library " + library.string() + " can not be read");
+    }
+    if (library.string().find_first_of(" :") != std::string::npos) {
+        throw NoLibrary(can_not_run, "the library " + library.string() +
+                                         " can not be preloaded: LD_PRELOAD splits at a blank or a colon");
+    }
+    return library;
 }
 
 } // namespace cairn::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ std::filesystem::path library_folder();
 
 /// "cairn", or an allocator of the family.
 std::filesystem::path library_of(const std::string &name);
+
+/// Why a library can not be preloaded; what() is one line.
+class NoLibrary : public std::runtime_error {
+public:
+    NoLibrary(int exit_status, const std::string &why) : std::runtime_error(why), status(exit_status) {}
+    const int status;
+};
+
+/// For the words of --allocator: "", "cairn", another name, or a file. Throws NoLibrary.
+std::filesystem::path find_library(const std::string &allocator);
 
 /// All that library_of finds, the flagship first.
 std::vector<std::string> allocator_names();

@@ -57,6 +57,26 @@ int main(int count, char **words) {
     trace_info_command->add_option("--process", trace_process, "Only this one; the program itself is 1");
     trace_info_command->add_option("file", trace_path, "What cairn trace has written")->required();
 
+    ReplayRequest replay_request;
+    CLI::App *const replay_command =
+        app.add_subcommand("replay", "Make the calls of a trace again under other allocators");
+    replay_command->add_option("file", replay_request.file, "What cairn trace has written")->required();
+    replay_command
+        ->add_option("--allocators", replay_request.allocators,
+                     "Names as for run, glibc, PATH.so or NAME=PATH.so, with commas in between")
+        ->delimiter(',')
+        ->required();
+    replay_command->add_option("--process", replay_request.process, "Which one; the program itself is 1")
+        ->check(CLI::PositiveNumber);
+    replay_command->add_option("--repeat", replay_request.repeat, "Times for each allocator (3)")
+        ->check(CLI::Range(1, 1000));
+    replay_command
+        ->add_option("--timeout", replay_request.timeout, "Seconds without progress that are too many (60)")
+        ->check(CLI::Range(2, 86400));
+    replay_command->add_flag("!--no-touch", replay_request.touch,
+                             "Write to both ends of a block only, not to all of its pages");
+    replay_command->add_option("--json", replay_request.json, "A file for all that was measured");
+
     bool json = false;
     CLI::App *const info_command = app.add_subcommand("info", "Print version, constants and options");
     info_command->add_flag("--json", json, "As a JSON object");
@@ -78,6 +98,9 @@ int main(int count, char **words) {
     }
     if (trace_info_command->parsed()) {
         return trace_info(trace_path, trace_process);
+    }
+    if (replay_command->parsed()) {
+        return replay(replay_request);
     }
     return info(json);
 }

@@ -24,32 +24,6 @@ int failed(int status, const std::string &what) {
     return status;
 }
 
-/// The library's file; 0, or the exit status after a complaint.
-int find_library(const std::string &allocator, fs::path &library) {
-    const bool is_file = allocator.find('/') != std::string::npos || fs::path(allocator).extension() == ".so";
-    const bool is_name = !is_file && !allocator.empty() && allocator != "cairn";
-    library = is_file ? fs::absolute(allocator) : library_of(is_name ? allocator : "cairn");
-    std::error_code error;
-    if (!fs::exists(library, error)) {
-        if (is_name) {
-            std::string known;
-            for (const std::string &name : allocator_names()) {
-                known += (known.empty() ? "" : ", ") + name;
-            }
-            return failed(wrong_usage, "there is no allocator '" + allocator + "'; there are: " + known);
-        }
-        return failed(can_not_run, "there is no library " + library.string());
-    }
-    if (fs::is_directory(library, error) || access(library.c_str(), R_OK) != 0) {
-        return failed(can_not_run, "the library " + library.string() + " can not be read");
-    }
-    if (library.string().find_first_of(" :") != std::string::npos) {
-        return failed(can_not_run, "the library " + library.string() +
-                                       " can not be preloaded: LD_PRELOAD splits at a blank or a colon");
-    }
-    return 0;
-}
-
 /// The file that execvp will choose, "" if there is none.
 fs::path find_program(const std::string &name) {
     if (name.find('/') != std::string::npos) {
@@ -76,8 +50,10 @@ int run(const RunRequest &request) {
         return failed(wrong_usage, "run: no program is named; cairn run [OPTIONS] -- PROGRAM [ARGS]");
     }
     fs::path library;
-    if (const int status = find_library(request.allocator, library); status != 0) {
-        return status;
+    try {
+        library = find_library(request.allocator);
+    } catch (const NoLibrary &why) {
+        return failed(why.status, why.what());
     }
     const std::string &program = request.command.front();
     if (const fs::path file = find_program(program); !file.empty()) {
