@@ -242,6 +242,7 @@ private:
         run["seconds"] = seconds;
         run["seconds_with_use"] = outcome.seconds_with_use;
         run["by_call"] = by_kind;
+        run["of_a_millisecond"] = {{"calls", outcome.long_calls}, {"seconds", outcome.seconds_in_long_calls}};
         run["A"] = outcome.peak;
         const auto used = static_cast<double>(std::max<std::uint64_t>(plan_.header.peak, 1));
         run["A/U"] = static_cast<double>(outcome.peak) / used;

@@ -85,6 +85,8 @@ struct Outcome {
     std::uint64_t size;                    ///< of it
     double seconds[calls];                 ///< in the calls of each kind, without the clock's own cost
     std::uint64_t counts[calls];
+    std::uint64_t long_calls; ///< of a millisecond or more
+    double seconds_in_long_calls;
     double seconds_with_use;      ///< in the calls and in writing to the blocks
     std::uint64_t peak;           ///< A: the most resident memory, more than before the first call
     std::uint64_t peak_of_blocks; ///< the most of Sample::of_blocks

@@ -54,6 +54,28 @@ std::uint64_t nanoseconds() {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+struct Moment {
+    std::uint64_t ticks;
+    std::uint64_t nanoseconds;
+};
+
+/// The best of some tries: what else the machine does may come in between.
+Moment both_clocks() {
+    constexpr int tries = 20;
+    Moment best{};
+    std::uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < tries; ++i) {
+        const std::uint64_t before = platform::ticks_in_order();
+        const std::uint64_t time = nanoseconds();
+        const std::uint64_t length = platform::ticks_in_order() - before;
+        if (length < shortest) {
+            shortest = length;
+            best = {before + length / 2, time};
+        }
+    }
+    return best;
+}
+
 rusage usage() {
     rusage now{};
     getrusage(RUSAGE_SELF, &now);
@@ -107,13 +129,19 @@ T *Player::take_table(std::uint64_t count) noexcept {
     return static_cast<T *>(table);
 }
 
-/// What two looks at the clock cost.
+/// How long a tick is, and what two looks at the clock cost.
 void Player::measure_clock() noexcept {
+    constexpr std::uint64_t long_enough = 10'000'000; // nanoseconds
+    const Moment began = both_clocks();
+    Moment ended{};
+    while ((ended = both_clocks()).nanoseconds - began.nanoseconds < long_enough) {
+    }
+    ticks_per_millisecond_ =
+        (ended.ticks - began.ticks) * 1'000'000 / (ended.nanoseconds - began.nanoseconds);
     clock_cost_ = UINT64_MAX;
     for (int i = 0; i < 1000; ++i) {
-        const std::uint64_t before = platform::ticks();
-        asm volatile("" ::: "memory");
-        clock_cost_ = std::min(clock_cost_, platform::ticks() - before);
+        const std::uint64_t before = platform::ticks_in_order();
+        clock_cost_ = std::min(clock_cost_, platform::ticks_in_order() - before);
     }
 }
 
@@ -123,8 +151,6 @@ void Player::play() noexcept {
     memory_.begin();
     out.knows_blocks = memory_.knows_blocks();
     const rusage usage_before = usage();
-    const std::uint64_t began = nanoseconds();
-    const std::uint64_t first_tick = platform::ticks();
     sample(out.samples[out.samples_taken++]);
     next_sample_ = std::max<std::uint64_t>(1, plan_.calls / usual_samples);
 
@@ -137,12 +163,12 @@ void Player::play() noexcept {
         static_cast<std::uint64_t>(usage_after.ru_minflt - usage_before.ru_minflt) - memory_.own_pages();
     out.switches = static_cast<std::uint64_t>(usage_after.ru_nivcsw - usage_before.ru_nivcsw);
     out.peak = std::max(out.peak, memory_.peak());
-    const double seconds_per_tick = static_cast<double>(nanoseconds() - began) * 1e-9 /
-                                    static_cast<double>(platform::ticks() - first_tick);
+    const double seconds_per_tick = 1e-3 / static_cast<double>(ticks_per_millisecond_);
     for (std::size_t i = 0; i < calls; ++i) {
         const std::uint64_t clock = out.counts[i] * clock_cost_;
         out.seconds[i] = ticks_[i] > clock ? static_cast<double>(ticks_[i] - clock) * seconds_per_tick : 0;
     }
+    out.seconds_in_long_calls = static_cast<double>(long_ticks_) * seconds_per_tick;
     out.seconds_with_use = static_cast<double>(turn_ticks_) * seconds_per_tick;
     finish();
 }
@@ -288,9 +314,9 @@ void Player::make(const Step &step) noexcept {
     std::uint64_t before = 0;
     std::uint64_t after = 0;
     const auto timed = [&](auto call) {
-        before = platform::ticks();
+        before = platform::ticks_in_order();
         auto *const result = call();
-        after = platform::ticks();
+        after = platform::ticks_in_order();
         return result;
     };
     switch (step.call()) {
@@ -340,6 +366,10 @@ void Player::make(const Step &step) noexcept {
         break;
     }
     ticks_[kind] += after - before;
+    if (after - before >= ticks_per_millisecond_) {
+        ++outcome_.long_calls;
+        long_ticks_ += after - before;
+    }
     ++outcome_.counts[kind];
     ++made_;
     // relaxed: only to be looked at by the other process.

@@ -87,6 +87,8 @@ private:
     std::uint64_t next_sample_ = 0;
     std::uint64_t clock_cost_ = 0; ///< ticks
     std::uint64_t ticks_[calls] = {};
+    std::uint64_t long_ticks_ = 0;
+    std::uint64_t ticks_per_millisecond_ = 0;
     std::uint64_t turn_ticks_ = 0;
     std::uint64_t turn_began_ = 0;
 };
