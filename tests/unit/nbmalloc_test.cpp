@@ -135,6 +135,17 @@ TEST_F(NbmallocMove, AnOldVersionOfAnEmptySlotIsNotFilled) {
     audit();
 }
 
+/// A thread finds the superblock in a slot, sees that slot empty, and moves when the superblock is back.
+TEST_F(NbmallocMove, ASlotIsNoPlaceToMoveToFromItself) {
+    NbSuperblock &superblock = fresh();
+    EXPECT_EQ(insert(superblock, Places::outside, 0), NbMoved::done);
+    EXPECT_EQ(insert(superblock, Places::at(0, 0), 1), NbMoved::done);
+    const std::uint64_t empty = version(Places::at(0, 0));
+    EXPECT_EQ(insert(superblock, Places::at(1, 0), 0), NbMoved::done);
+    EXPECT_EQ(Mover::move(places_, superblock, Places::at(0, 0), Places::at(0, 0), empty), NbMoved::by_another);
+    audit();
+}
+
 TEST_F(NbmallocMove, SetsKnowWhenTheyAreEmptyAndFull) {
     Set &set = places_.sets[0];
     Set::Found found;

@@ -38,6 +38,11 @@ public:
     /// Moves `superblock` from the slot `from` to the slot `to`, which was empty with `to_version`.
     static NbMoved move(Places &places, NbSuperblock &superblock, NbLocation from, NbLocation to,
                         std::uint64_t to_version) {
+        // `to` was seen empty, so the superblock had left it; it may have come back since, and a move from a slot to
+        // itself would take it for filled by step 2 and clear it.
+        if (from == to) {
+            return NbMoved::by_another;
+        }
         // Step 1: register the move (M3 to M10). That nothing is under way and that the superblock is at `from` is one
         // comparison: a settled mv_info says where it is.
         for (;;) {
