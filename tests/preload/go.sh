@@ -14,7 +14,7 @@ fi
 export GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GOTELEMETRY=off CGO_ENABLED=1 GOENV=off
 GOPATH=$scratch/gopath
 GOCACHE=$scratch/warm
-export GOPATH GOCACHE
+export GOPATH GOCACHE CC=gcc
 mkdir "$scratch/first"
 cd "$scratch/first"
 # Everything that the module imports, but not the module: the runs compile that themselves, with its C.
