@@ -97,8 +97,10 @@ TraceFile::TraceFile(const std::string &path) {
         fail(path, damage.what());
     }
     for (auto &pieces : pieces_) {
-        std::stable_sort(pieces.begin(), pieces.end(),
-                         [](const Piece &a, const Piece &b) { return a.ticks < b.ticks; });
+        // Of the same tick: as in the file.
+        std::sort(pieces.begin(), pieces.end(), [](const Piece &a, const Piece &b) {
+            return a.ticks != b.ticks ? a.ticks < b.ticks : a.first < b.first;
+        });
     }
 }
 

@@ -142,7 +142,8 @@ TEST_F(NbmallocMove, ASlotIsNoPlaceToMoveToFromItself) {
     EXPECT_EQ(insert(superblock, Places::at(0, 0), 1), NbMoved::done);
     const std::uint64_t empty = version(Places::at(0, 0));
     EXPECT_EQ(insert(superblock, Places::at(1, 0), 0), NbMoved::done);
-    EXPECT_EQ(Mover::move(places_, superblock, Places::at(0, 0), Places::at(0, 0), empty), NbMoved::by_another);
+    EXPECT_EQ(Mover::move(places_, superblock, Places::at(0, 0), Places::at(0, 0), empty),
+              NbMoved::by_another);
     audit();
 }
 
