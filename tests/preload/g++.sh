@@ -7,7 +7,8 @@ need g++ g++
 own_sources
 
 work() {
-    local flags=(-std=c++20 -I "$sources/include" -I "$sources" -I "$sources/src/malloc" -frandom-seed=cairn) source header
+    local flags=(-std=c++20 -I "$sources/include" -I "$sources" -I "$sources/src/malloc" -frandom-seed=cairn
+        -ffile-prefix-map="$scratch=.") source header # the same objects wherever they are made
     for header in "$sources"/include/cairn/{core,sizeclass}/*.hpp; do
         echo "#include \"$header\""
     done >kit.cpp

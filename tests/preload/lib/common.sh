@@ -18,6 +18,7 @@
 #
 # Environment: CAIRN_LIB (the library), SOURCE_DIR (root of the source tree), both required.
 #   CAIRN_TEST_KEEP=1      keep the scratch directory and say where it is
+#   CAIRN_TEST_REFERENCES=DIR  where to keep runs on glibc for other tests, and to find them
 #   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (60)
 
 set -euo pipefail
@@ -135,11 +136,32 @@ check_bindings() {
         fail "$CAIRN_LIB does not become the malloc of a program"
 }
 
+# reference FUNCTION: the run on glibc. Where many libraries are tested, the first test leaves it in a folder for the others,
+# under a name that changes with what it was made from.
+reference() {
+    local folder=${CAIRN_TEST_REFERENCES:-} made_from kept
+    if [ -z "$folder" ]; then
+        run_side glibc "" "$1"
+        return
+    fi
+    made_from=$(cd "$SOURCE_DIR" && find include allocators src man tests/preload -type f -print0 | sort -z | xargs -0 cat | cksum)
+    kept=$folder/$test_name-${made_from// /-}
+    if [ ! -d "$kept" ]; then
+        run_side glibc "" "$1"
+        mkdir -p "$folder"
+        mkdir "$scratch/kept"
+        cp -r "$scratch/glibc" "$scratch/glibc.out" "$scratch/kept"
+        cp -rT "$scratch/kept" "$kept.$$" && { mv -T "$kept.$$" "$kept" 2>/dev/null || rm -rf "$kept.$$"; }
+        return
+    fi
+    cp -r "$kept/glibc" "$kept/glibc.out" "$scratch"
+}
+
 # compare FUNCTION
 compare() {
     rm -rf "$scratch"/glibc* "$scratch"/cairn*
     check_bindings
-    run_side glibc "" "$1"
+    reference "$1"
     run_side cairn "$CAIRN_LIB" "$1"
     if grep -n -i -e 'cairn:' -e 'ERROR: ld.so' "$scratch/cairn.err" >&2; then
         fail "the run under Cairn complained (above)"
