@@ -506,6 +506,41 @@ TEST(Hoard, AlignedBlocksAreFoundAgainFromInside) {
     }
 }
 
+/// Each mapping ends where the one before it begins, as the kernel's do most often.
+class Downward {
+public:
+    explicit Downward(std::size_t bytes) : bytes_(bytes), start_(pages_.map(bytes, bytes)) {
+        top_ = static_cast<char *>(start_) + bytes;
+    }
+    Downward(const Downward &) = delete;
+    Downward &operator=(const Downward &) = delete;
+    ~Downward() { pages_.unmap(start_, bytes_); }
+
+    void *map(std::size_t bytes, std::size_t) { return top_ -= bytes; }
+    void unmap(void *, std::size_t) {}
+
+private:
+    KernelPages pages_;
+    std::size_t bytes_;
+    void *start_;
+    char *top_;
+};
+
+/// The walk with which the child of a fork opens superblocks, after each superblock, the last of a chunk too.
+TEST(Hoard, TheWalkOverSuperblocksMissesNone) {
+    constexpr std::size_t chunk = 4 * superblock_size;
+    Downward pages(4 * chunk);
+    HoardSupply<superblock_size, chunk> supply;
+    std::set<const void *> given;
+    for (std::size_t i = 0; i < 4 * chunk / superblock_size; ++i) {
+        given.insert(supply.fresh(pages));
+        std::set<const void *> walked;
+        supply.for_each([&](const HoardSuperblock<superblock_size> &s) { walked.insert(&s); });
+        EXPECT_EQ(walked, given) << "after " << i + 1;
+    }
+    supply.release(pages);
+}
+
 /// Threads are in the middle of frees, some hold a superblock's lock and wait for the heap's, when the process forks.
 TEST(Hoard, TheChildOfAForkIsWhole) {
     static constinit Hoard<OneHeap> hoard;

@@ -41,14 +41,16 @@ public:
         return s;
     }
 
-    /// f(s) for each superblock that was ever given out.
+    /// f(s) for each superblock that was ever given out: all of a chunk, but for what is left of the newest one.
     template <class F>
     void for_each(F f) {
+        auto left = static_cast<std::size_t>(end_ - next_) / S;
         for (Superblock *first = newest_; first != nullptr; first = first->older_chunk) {
             char *const start = reinterpret_cast<char *>(first);
-            for (std::size_t i = 0; i < first->in_chunk && start + i * S != next_; ++i) {
+            for (std::size_t i = 0; i < first->in_chunk - left; ++i) {
                 f(*reinterpret_cast<Superblock *>(start + i * S));
             }
+            left = 0;
         }
     }
 
