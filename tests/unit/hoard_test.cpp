@@ -541,6 +541,18 @@ TEST(Hoard, TheWalkOverSuperblocksMissesNone) {
     supply.release(pages);
 }
 
+TEST(Hoard, CountsNoHeapsThatItCouldNotMake) {
+    struct Nothing {
+        static void *map(std::size_t, std::size_t) { return nullptr; }
+        static void unmap(void *, std::size_t) {}
+    };
+    Hoard<TwoProcessors, Nothing> hoard;
+    EXPECT_EQ(hoard.malloc(8), nullptr);
+    Statistics statistics;
+    hoard.statistics(statistics);
+    EXPECT_EQ(statistics.metadata, 0u);
+}
+
 /// Threads are in the middle of frees, some hold a superblock's lock and wait for the heap's, when the process forks.
 TEST(Hoard, TheChildOfAForkIsWhole) {
     static constinit Hoard<OneHeap> hoard;

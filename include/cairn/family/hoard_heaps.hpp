@@ -86,9 +86,11 @@ public:
     void report(Statistics &out) {
         for_each([&](Heap &heap) {
             heap.report(out);
-            out.heaps += &heap != &global_ && heap.account().superblocks != 0 ? 1u : 0u;
+            if (&heap != &global_) {
+                out.heaps += heap.account().superblocks != 0 ? 1u : 0u;
+                out.metadata += sizeof(Heap);
+            }
         });
-        out.metadata += count_ * sizeof(Heap);
         global_.report_supply(out);
     }
 
