@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <climits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -74,6 +76,26 @@ TEST(ThreadSlot, ServesAThreadThatEnds) {
             EXPECT_LT(thread_slot(), 5u) << "numbers of ended threads are free again";
         }).join();
     }
+    pthread_key_delete(key);
+}
+
+/// Many libraries' destructors ask to be called again until the last round, and the C library frees after that.
+TEST(ThreadSlot, IsNotTakenAgainBehindTheLastDestructor) {
+    static pthread_key_t key;
+    static std::atomic<unsigned> served{0};
+    const auto again = [](void *) {
+        served += thread_slot() != no_thread_slot ? 1u : 0u;
+        pthread_setspecific(key, &key);
+    };
+    static_cast<void>(thread_slot()); // its key before ours: called before ours in each round
+    ASSERT_EQ(pthread_key_create(&key, again), 0);
+    for (int i = 0; i < 200; ++i) {
+        std::thread([] {
+            pthread_setspecific(key, &key);
+            EXPECT_LT(thread_slot(), 5u) << "numbers of ended threads are free again";
+        }).join();
+    }
+    EXPECT_GE(served, 200u * (PTHREAD_DESTRUCTOR_ITERATIONS - 1)) << "nearly to the end";
     pthread_key_delete(key);
 }
 

@@ -4,11 +4,12 @@
 //
 // Adds:    thread_slot(), the calling thread's number: the lowest that no living thread has.
 // Needs:   pthread keys, to learn of a thread's end.
-// Keeps:   while a thread lives nobody else has its number. When it ends, the number, with whatever lies in tables
-//          under it, is the next thread's, which sees all that the former did.
+// Keeps:   while a thread lives nobody else has its number. When it ends, in the last round of destructors of its keys,
+//          the number, with whatever lies in tables under it, is the next thread's, which sees all that the former did.
 // Threads: any. No lock, so nothing to repair after a fork: the numbers of threads that the child does not have stay
 //          taken there.
-// Errors:  no_thread_slot when max_thread_slots threads live, or when a thread's end could not be known.
+// Errors:  no_thread_slot when max_thread_slots threads live, when a thread's end could not be known, and for what a
+//          thread does after it: the C library frees a thread's own data, and stacks, there.
 // Cost:    a load. A walk over the taken numbers and some atomic operations when a thread starts and ends.
 // Source:  STL's pthread_alloc as Hoard, section 6 describes it, needs such a number; the exact scheme is ours.
 #pragma once
@@ -18,6 +19,7 @@
 
 #include <atomic>
 #include <bit>
+#include <climits>
 #include <cstdint>
 
 #include <pthread.h>
@@ -40,8 +42,10 @@ private:
             return no_thread_slot;
         }
         const unsigned slot = lowest_free();
+        mine_ = no_thread_slot; // to pthread_setspecific, which may allocate
         if (slot != no_thread_slot && pthread_setspecific(key_, &key_) != 0) {
             give(slot);
+            mine_ = unknown_;
             return no_thread_slot;
         }
         return mine_ = slot;
@@ -69,13 +73,15 @@ private:
         taken_[slot / bits_].fetch_and(~(std::uint64_t{1} << slot % bits_), std::memory_order_release);
     }
 
-    /// A thread ends. What it still does in later destructors takes a number anew, and brings us back here.
+    /// A thread ends. Others' destructors come after us in each round, so the number stays for all rounds. Behind the
+    /// last one it must not be taken again: nobody would give it back.
     static void thread_ends(void *) {
-        const unsigned slot = mine_;
-        mine_ = unknown_;
-        if (slot < max_thread_slots) {
-            give(slot);
+        if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key_, &key_) == 0) {
+            return;
         }
+        const unsigned slot = mine_;
+        mine_ = no_thread_slot;
+        give(slot);
     }
 
     enum KeyState : int { no_key, making_key, usable_key, failed_key };
@@ -94,6 +100,7 @@ private:
     }
 
     static inline thread_local constinit unsigned mine_ __attribute__((tls_model("initial-exec"))) = unknown_;
+    static inline thread_local constinit int rounds_ __attribute__((tls_model("initial-exec"))) = 0;
     static inline constinit std::atomic<std::uint64_t> taken_[max_thread_slots / bits_] = {};
     static inline constinit std::atomic<int> key_state_{no_key};
     static inline constinit pthread_key_t key_{};
