@@ -222,6 +222,20 @@ std::size_t lines_shared_passively(H &heap) {
     return lines.shared();
 }
 
+/// Whatever the alignment: the address behind a mapping may be another block's.
+TEST(ChunkHeaps, ABlockOfNothingHasAnAddressOfItsOwn) {
+    cairn::PrivateHeaps<> chunks;
+    cairn::PtmallocLike<> stretches;
+    for (std::size_t wanted = 16; wanted <= std::size_t{1} << 22; wanted *= 2) {
+        void *const a = chunks.memalign(wanted, 0);
+        void *const b = stretches.memalign(wanted, 0);
+        EXPECT_GT(chunks.getSize(a), 0u) << wanted;
+        EXPECT_GT(stretches.getSize(b), 0u) << wanted;
+        chunks.free(a);
+        stretches.free(b);
+    }
+}
+
 TEST(Private, ProducerAndConsumerTakeMemoryWithoutBound) {
     const auto heap = std::make_unique<cairn::PrivateHeaps<>>();
     EXPECT_EQ(after_producer_and_consumer(*heap, 40), 40 * needed);

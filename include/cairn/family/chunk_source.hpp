@@ -57,7 +57,7 @@ public:
             return nullptr;
         }
         const std::size_t offset = std::max(alignment, sizeof(Chunk));
-        const std::size_t length = align_up(offset + size, 64_KiB);
+        const std::size_t length = align_up(offset + std::max<std::size_t>(size, 1), 64_KiB);
         const sync::Guard guard(lock_);
         auto *const start = static_cast<char *>(map_locked(std::max(alignment, Chunk::bytes), length));
         if (start == nullptr) {
