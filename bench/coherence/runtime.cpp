@@ -29,6 +29,13 @@ public:
         }
     }
 
+    /// When all threads are there: making one maps memory, and addresses have to be the same in every run.
+    void start() {
+        const std::scoped_lock hold(mutex_);
+        holder_ = 0;
+        threads_[0].awake->notify_one();
+    }
+
     void wait_for_it(unsigned me) {
         std::unique_lock hold(mutex_);
         threads_[me].awake->wait(hold, [&] { return holder_ == me; });
@@ -93,7 +100,7 @@ private:
     Schedule schedule_;
     bench::Random random_;
     std::mutex mutex_;
-    unsigned holder_ = 0;
+    unsigned holder_ = nobody;
     std::vector<Thread> threads_; ///< but for `awake`, the holder's alone
     std::size_t waiting_ = 0;
     unsigned round_ = 0;
@@ -134,6 +141,7 @@ void run(const Schedule &schedule, const std::function<void(unsigned)> &body) {
             baton->end(i);
         });
     }
+    the_baton.start();
     for (std::thread &thread : threads) {
         thread.join();
     }
