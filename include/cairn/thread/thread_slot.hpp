@@ -4,8 +4,8 @@
 //
 // Adds:    thread_slot(), the calling thread's number: the lowest that no living thread has.
 // Needs:   pthread keys, to learn of a thread's end.
-// Keeps:   while a thread lives nobody else has its number. When it ends, in the last round of destructors of its keys,
-//          the number, with whatever lies in tables under it, is the next thread's, which sees all that the former did.
+// Keeps:   while a thread lives nobody else has its number. When it ends, in the last round but one of destructors of its
+//          keys, the number, with whatever lies in tables under it, is the next thread's, which sees all that the former did.
 // Threads: any. No lock, so nothing to repair after a fork: the numbers of threads that the child does not have stay
 //          taken there.
 // Errors:  no_thread_slot when max_thread_slots threads live, when a thread's end could not be known, and for what a
@@ -73,10 +73,11 @@ private:
         taken_[slot / bits_].fetch_and(~(std::uint64_t{1} << slot % bits_), std::memory_order_release);
     }
 
-    /// A thread ends. Others' destructors come after us in each round, so the number stays for all rounds. Behind the
-    /// last one it must not be taken again: nobody would give it back.
+    /// A thread ends. Others' destructors come after us in each round, so the number stays for more than one. When it
+    /// was given back it must not be taken again, nobody would give it back then. In the last round ThreadSanitizer may
+    /// have ended the thread for itself before we are called.
     static void thread_ends(void *) {
-        if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key_, &key_) == 0) {
+        if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key_, &key_) == 0) {
             return;
         }
         const unsigned slot = mine_;
