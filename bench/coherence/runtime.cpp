@@ -60,6 +60,8 @@ public:
         }
     }
 
+    unsigned processors() const { return schedule_.threads; }
+
     void meet(unsigned me) {
         const unsigned round = round_;
         if (++waiting_ == threads_.size()) {
@@ -203,6 +205,11 @@ void cairn_simulated_wait() {
     if (cairn::coherence::me != cairn::coherence::nobody) {
         cairn::coherence::baton->pass(cairn::coherence::me);
     }
+}
+
+/// A processor for each thread, however many the machine has.
+unsigned cairn_simulated_processors() {
+    return cairn::coherence::baton != nullptr ? cairn::coherence::baton->processors() : 1;
 }
 
 void __tsan_init() {}

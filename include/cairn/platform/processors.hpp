@@ -7,15 +7,22 @@
 // Cost:    a system call: ask once.
 #pragma once
 
+#include <cairn/platform/features.hpp>
 #include <cairn/platform/syscall.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
+/// As many as the scheduler of a test says, where there is one (features.hpp: simulated).
+extern "C" unsigned cairn_simulated_processors();
+
 namespace cairn::platform {
 
 inline unsigned processors() {
+    if constexpr (simulated) {
+        return cairn_simulated_processors();
+    }
     std::uint64_t mask[128] = {}; // 8,192 processors, the most that Linux can be built for
     const long bytes = raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, reinterpret_cast<long>(mask));
     unsigned count = 0;
