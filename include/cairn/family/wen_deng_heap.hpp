@@ -54,19 +54,19 @@ public:
     void add(Superblock &s) {
         lists_[s.size_class].insert(s);
         used_ += s.used;
-        allocated_ += Superblock::S;
+        allocated_ += Superblock::superblock_size;
     }
 
     /// malloc, lines 13 and 15; free, lines 12 and 13.
     void remove(Superblock &s) {
         lists_[s.size_class].remove(s);
         used_ -= s.used;
-        allocated_ -= Superblock::S;
+        allocated_ -= Superblock::superblock_size;
     }
 
     /// free, line 9: u_i < a_i - K S, and u_i < (1 - f) a_i.
     bool too_empty() const {
-        return used_ + Parameters::least_superblocks * Superblock::S < allocated_ &&
+        return used_ + Parameters::least_superblocks * Superblock::superblock_size < allocated_ &&
                used_ * Parameters::emptiness_denominator <
                    allocated_ * (Parameters::emptiness_denominator - Parameters::emptiness_numerator);
     }
@@ -115,7 +115,7 @@ public:
         const sync::Guard guard(lock);
         out.small_live += used_;
         out.small_resident += allocated_;
-        out.superblocks += allocated_ / Superblock::S;
+        out.superblocks += allocated_ / Superblock::superblock_size;
         out.heaps += allocated_ != 0 ? 1 : 0;
         for_each_locked([&out](const Superblock &s) {
             SizeClassStatistics &of_class = out.by_class[s.size_class];
@@ -134,7 +134,7 @@ private:
         bool agree = true;
         for_each_locked([&](const Superblock &s) {
             used += s.used;
-            allocated += Superblock::S;
+            allocated += Superblock::superblock_size;
             agree = agree && s.owner == this && s.accounts_agree();
         });
         for (const OrderedList<Superblock> &list : lists_) {

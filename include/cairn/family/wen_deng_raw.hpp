@@ -21,16 +21,16 @@ namespace cairn::wen_deng {
 
 template <class Parameters, Heap Source>
 class RawBlocks {
-    static constexpr std::size_t S = Parameters::superblock_size;
+    static constexpr std::size_t superblock_size = Parameters::superblock_size;
 
 public:
-    void *malloc(std::size_t size) { return memalign(S, size); }
+    void *malloc(std::size_t size) { return memalign(superblock_size, size); }
 
     void *memalign(std::size_t wanted, std::size_t size) {
         if (size > largest_ || wanted > largest_ - size) {
             return nullptr;
         }
-        const std::size_t need = align_up(size + sizeof(Header), S);
+        const std::size_t need = align_up(size + sizeof(Header), superblock_size);
         const sync::Guard guard(lock);
         char *block = take_locked(wanted, need);
         if (block == nullptr) {
@@ -68,7 +68,7 @@ public:
         }
         if (record_room_ < record_size) {
             records_ = page_locked();
-            record_room_ = records_ != nullptr ? S - sizeof(Header) : 0;
+            record_room_ = records_ != nullptr ? superblock_size - sizeof(Header) : 0;
         }
         if (records_ == nullptr) {
             put_locked(page);
@@ -99,7 +99,7 @@ private:
         Free *next; ///< the next larger
     };
 
-    static constexpr std::size_t largest_ = PTRDIFF_MAX - 3 * S;
+    static constexpr std::size_t largest_ = PTRDIFF_MAX - 3 * superblock_size;
 
     static void set_size(void *block, std::size_t size) { header_of(block) = size | raw_mark; }
 
@@ -117,7 +117,7 @@ private:
             *at = found->next;
             return reinterpret_cast<char *>(found);
         }
-        const std::size_t slack = wanted > S ? wanted - S : 0;
+        const std::size_t slack = wanted > superblock_size ? wanted - superblock_size : 0;
         void *const fresh = pages_.malloc(bytes + slack);
         if (fresh != nullptr) {
             set_size(fresh, bytes + slack);
@@ -133,9 +133,9 @@ private:
     }
 
     char *page_locked() {
-        char *const page = take_locked(S, S);
-        if (page != nullptr && size_of(page) > S) {
-            put_locked(cut_locked(page, S));
+        char *const page = take_locked(superblock_size, superblock_size);
+        if (page != nullptr && size_of(page) > superblock_size) {
+            put_locked(cut_locked(page, superblock_size));
         }
         return page;
     }
@@ -155,7 +155,7 @@ private:
         return at;
     }
 
-    Pages<Source, S> pages_;
+    Pages<Source, superblock_size> pages_;
     Free *free_ = nullptr;
     char *records_ = nullptr; ///< the rest of a page of records
     std::size_t record_room_ = 0;

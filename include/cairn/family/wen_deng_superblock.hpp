@@ -63,26 +63,26 @@ class OwnerHeap;
 
 template <class Parameters, class Links>
 struct alignas(platform::cache_line) Superblock {
-    static constexpr std::size_t S = Parameters::superblock_size;
-    using Classes = BlockClasses<S>;
-    using FreeList = typename Links::template List<S / Classes::smallest_block>;
+    static constexpr std::size_t superblock_size = Parameters::superblock_size;
+    using Classes = BlockClasses<superblock_size>;
+    using FreeList = typename Links::template List<superblock_size / Classes::smallest_block>;
 
     /// Bytes of the record of a superblock of class c.
     static constexpr std::size_t record_size(unsigned c) {
         return sizeof(Superblock) +
-               align_up(FreeList::bytes_for(S / Classes::block_of(c)), platform::cache_line);
+               align_up(FreeList::bytes_for(superblock_size / Classes::block_of(c)), platform::cache_line);
     }
 
     Superblock(unsigned c, char *first, OwnerHeap<Parameters, Links> *of)
         : blocks{first, log2_exact(Classes::block_of(c))}, freed(this + 1), size_class(c), owner(of) {}
 
     std::size_t block_size() const { return Classes::block_of(size_class); }
-    bool full() const { return used == S; }
+    bool full() const { return used == superblock_size; }
 
     /// At least f of it is free.
     bool mostly_empty() const {
         return used * Parameters::emptiness_denominator <=
-               S * (Parameters::emptiness_denominator - Parameters::emptiness_numerator);
+               superblock_size * (Parameters::emptiness_denominator - Parameters::emptiness_numerator);
     }
 
     void *take() {
@@ -102,7 +102,8 @@ struct alignas(platform::cache_line) Superblock {
     }
 
     bool accounts_agree() const {
-        return used == (carved - freed.length()) * block_size() && used <= S && carved * block_size() <= S;
+        return used == (carved - freed.length()) * block_size() && used <= superblock_size &&
+               carved * block_size() <= superblock_size;
     }
 
     Superblock *next = nullptr; ///< in the owner's list

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cairn/core/bits.hpp>
+#include <cairn/platform/features.hpp>
 #include <cairn/platform/syscall.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -34,9 +36,21 @@ inline std::size_t page_size() {
 }
 
 namespace detail {
+/// Addresses that one thread gives back another one may get: the kernel puts the two in order, which a sanitizer is not
+/// told by a system call that it does not know. acquire and release: each pairs with those before and after.
+inline void kernel_order() {
+    if constexpr (sanitized) {
+        static constinit std::atomic<unsigned> calls{0};
+        calls.fetch_add(1, std::memory_order_acq_rel);
+    }
+}
+
 inline long map(void *at, std::size_t bytes, int flags) {
-    return raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
-                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    const long result =
+        raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
+                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    kernel_order();
+    return result;
 }
 } // namespace detail
 
@@ -60,6 +74,7 @@ inline void *map_at(void *at, std::size_t bytes, bool *taken = nullptr) {
 }
 
 inline bool unmap(void *p, std::size_t bytes) {
+    detail::kernel_order();
     return !failed(raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes)));
 }
 
