@@ -27,8 +27,8 @@ cat >"$scratch/calls.c" <<'C'
 static void *volatile sink;
 static void *work(void *unused) {
     for (int i = 0; i < 20000; ++i) {
-        sink = malloc(123);
-        free(sink);
+        void *volatile mine = malloc(123);
+        free(mine);
     }
     return unused;
 }
@@ -112,16 +112,18 @@ case $said in *"malloc 20000"*) ;; *) fail "the child's calls are lost: $said" ;
 case $said in *"live 100007"*) ;; *) fail "calls after exec are lost: $said" ;; esac
 
 # A signal for cairn is the program's.
-"$cairn" trace -o "$file" -- sleep 100 &
+"$cairn" trace -o "$file" -- sh -c ': >"$0" && exec sleep 100' "$scratch/running" &
 tracer=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    pgrep -P "$tracer" sleep >/dev/null && break
+while [ ! -e "$scratch/running" ]; do
     sleep 0.1
 done
 kill -TERM "$tracer"
 wait "$tracer"
 [ $? = 143 ] || fail "SIGTERM does not pass through"
-summary "$file" >/dev/null
+printf '%s\n' "$(summary "$file")" | grep -q "^processes [12]$" || fail "what a program did before SIGTERM is lost"
+# One that ignores a signal still does.
+(trap '' USR1 && exec "$cairn" trace -o "$file.ignored" -- sh -c 'kill -USR1 $$ && exit 9')
+[ $? = 9 ] || fail "an ignored signal is not ignored any more"
 
 # What can not be done.
 one_line() {
@@ -141,5 +143,6 @@ one_line 2 "no program" trace -o "$file"
 one_line 1 "No such file" trace-info "$scratch/nothing"
 one_line 1 "is no trace" trace-info "$scratch/calls.c"
 one_line 1 "is no trace" trace-info "$scratch/calls"
+"$cairn" trace -o "$file" -- "$scratch/calls" threads || fail "threads: status $?"
 head -c 70000 "$file" >"$scratch/short" && printf '\377%.0s' $(seq 3000) | dd of="$scratch/short" bs=1 seek=5000 conv=notrunc 2>/dev/null
 one_line 1 "is damaged" trace-info "$scratch/short"

@@ -119,8 +119,9 @@ TEST(AddressSpace, TakesAnyAlignment) {
 
 TEST(AddressSpace, ExtendsWhereNothingLies) {
     AddressSpace space;
-    char *const p = take(space, 1_MiB);
+    char *const p = take(space, 4_MiB);
     ASSERT_NE(p, nullptr);
+    space.give_back(p + 1_MiB, 3_MiB); // so that nothing lies there, whatever a sanitizer has mapped
     p[0] = 7;
     ASSERT_TRUE(space.extend(p + 1_MiB, 1_MiB));
     EXPECT_EQ(space.mapped(), 2_MiB);
@@ -134,7 +135,7 @@ TEST(AddressSpace, ExtendsWhereNothingLies) {
     EXPECT_FALSE(test::mapped(p + 2_MiB)) << "all or nothing";
     platform::vm::unmap(foreign, page);
     space.give_back(p, 2_MiB);
-    EXPECT_EQ(space.mapped_peak(), 2_MiB);
+    EXPECT_EQ(space.mapped_peak(), 4_MiB);
 }
 
 TEST(AddressSpace, WhatNoMachineHasIsNullptr) {
