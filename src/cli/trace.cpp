@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <memory>
 
 #include <sys/wait.h>
@@ -26,6 +27,32 @@ void pass_on(int signal) {
     if (child > 0) {
         kill(child, signal);
     }
+}
+
+/// fork(), and signals for us are the child's from then on: none is lost in between, and the child's own are as we found
+/// them.
+pid_t fork_program() {
+    constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    struct sigaction found[std::size(passed_on)];
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    for (std::size_t i = 0; i < std::size(passed_on); ++i) {
+        struct sigaction action{};
+        action.sa_handler = pass_on;
+        action.sa_flags = SA_RESTART;
+        sigaction(passed_on[i], &action, &found[i]);
+    }
+    child = fork();
+    const pid_t result = child;
+    if (result == 0) {
+        for (std::size_t i = 0; i < std::size(passed_on); ++i) {
+            sigaction(passed_on[i], &found[i], nullptr);
+        }
+    }
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    return result;
 }
 
 int failed(int status, const std::string &what) {
@@ -52,29 +79,20 @@ int trace(const TraceRequest &request) {
         return failed(1, why.what());
     }
     const std::string names = maker->memory_path() + ":" + aside;
-    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
-        struct sigaction action{};
-        action.sa_handler = pass_on;
-        action.sa_flags = SA_RESTART;
-        sigaction(signal, &action, nullptr);
-    }
-    child = fork();
-    if (child == 0) {
-        for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
-            std::signal(signal, SIG_DFL);
-        }
+    const pid_t program = fork_program();
+    if (program == 0) {
         setenv("CAIRN_TRACE", names.c_str(), 1);
         RunRequest run_request = request.run;
         run_request.recorder = recorder.string();
         _exit(run(run_request));
     }
-    if (child < 0) {
+    if (program < 0) {
         const int error = errno;
         std::remove(aside.c_str());
         return failed(1, std::string("can not start a process: ") + std::strerror(error));
     }
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
     try {
         maker->finish(aside);
