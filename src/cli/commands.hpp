@@ -32,8 +32,8 @@ struct TraceRequest {
 /// Runs the program and records its calls of malloc and its family.
 int trace(const TraceRequest &request);
 
-/// Says what is in a trace, of all its processes (0) or of one.
-int trace_info(const std::string &path, std::uint64_t process);
+/// Says what is in a trace, of all its processes (0) or of one. As JSON it is always one process: 0 is the busiest.
+int trace_info(const std::string &path, std::uint64_t process, bool json);
 
 struct ReplayRequest {
     std::string file;

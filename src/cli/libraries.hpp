@@ -26,6 +26,12 @@ public:
 /// For the words of --allocator: "", "cairn", another name, or a file. Throws NoLibrary.
 std::filesystem::path find_library(const std::string &allocator);
 
+/// The file of the C library, whose malloc a program has without a preloaded one; "" if that can not be said.
+std::filesystem::path c_library();
+
+/// Of a file's contents, as sha256sum says it; "" if that is not there.
+std::string sha256_of(const std::filesystem::path &file);
+
 /// All that library_of finds, the flagship first.
 std::vector<std::string> allocator_names();
 

@@ -53,8 +53,11 @@ int main(int count, char **words) {
 
     std::string trace_path;
     std::uint64_t trace_process = 0;
+    bool trace_json = false;
     CLI::App *const trace_info_command = app.add_subcommand("trace-info", "Say what is in a trace");
     trace_info_command->add_option("--process", trace_process, "Only this one; the program itself is 1");
+    trace_info_command->add_flag(
+        "--json", trace_json, "All figures of one process, the busiest if none is named, as a JSON object");
     trace_info_command->add_option("file", trace_path, "What cairn trace has written")->required();
 
     ReplayRequest replay_request;
@@ -97,7 +100,7 @@ int main(int count, char **words) {
                                                                           : wrong_usage;
     }
     if (trace_info_command->parsed()) {
-        return trace_info(trace_path, trace_process);
+        return trace_info(trace_path, trace_process, trace_json);
     }
     if (replay_command->parsed()) {
         return replay(replay_request);

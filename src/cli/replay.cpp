@@ -454,8 +454,10 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
         ordered_json object = describe(request, plan, images);
         object["allocators"] = ordered_json::array();
         for (const Allocator &allocator : allocators) {
+            const fs::path library = allocator.library.empty() ? c_library() : allocator.library;
             object["allocators"].push_back({{"name", allocator.name},
-                                            {"library", allocator.library.string()},
+                                            {"library", library.string()},
+                                            {"sha256", sha256_of(library)},
                                             {"median", medians(allocator.runs)},
                                             {"runs", allocator.runs}});
         }

@@ -162,6 +162,14 @@ std::uint32_t TraceFile::thread_of(std::uint64_t image, std::uint64_t id) {
     return static_cast<std::uint32_t>(threads_.size() - 1);
 }
 
+std::uint64_t TraceFile::calls(std::uint32_t thread) const {
+    std::uint64_t sum = 0;
+    for (const Piece &piece : pieces_[thread]) {
+        sum += static_cast<std::uint64_t>(piece.last - piece.first);
+    }
+    return sum;
+}
+
 std::uint64_t TraceFile::pid(std::uint64_t image) const {
     return image != 0 && image <= pids_.size() ? pids_[image - 1] : 0;
 }

@@ -57,6 +57,8 @@ public:
 
     const std::vector<TracedThread> &threads() const { return threads_; }
     std::uint64_t images() const { return images_; }
+    /// The records of calls of a thread: a realloc has two.
+    std::uint64_t calls(std::uint32_t thread) const;
     /// The pid of a process image, 0 if it is not known.
     std::uint64_t pid(std::uint64_t image) const;
     bool stopped_early() const;

@@ -1,19 +1,46 @@
 // SPDX-License-Identifier: MIT
 //
-// `cairn trace-info`: what a trace holds, in lines of a name and a number.
+// `cairn trace-info`: what a trace holds, in lines of a name and a number, or all figures of a process as JSON.
 #include <src/cli/commands.hpp>
-#include <src/cli/trace_file.hpp>
+#include <src/cli/trace_figures.hpp>
 
 #include <algorithm>
 #include <iostream>
 #include <unordered_map>
 
 namespace cairn::cli {
+namespace {
 
-int trace_info(const std::string &path, std::uint64_t process) {
+int print_json(const TraceFile &file, const std::string &path, std::uint64_t process) {
+    constexpr std::size_t images_said = 50;
+    const std::uint64_t image = process == 0 ? busiest_image(file) : process;
+    TraceFigures figures(file, image);
+    file.for_each(image, [&](const TraceEvent &event) { figures.take(event); });
+    nlohmann::ordered_json all = {{"what", "cairn trace-info"},
+                                  {"version", CAIRN_VERSION},
+                                  {"trace", path},
+                                  {"stopped_early", file.stopped_early()},
+                                  {"processes", file.images()},
+                                  {"busiest_processes", describe_images(file, images_said)}};
+    all.update(figures.describe());
+    std::cout << all.dump() << '\n';
+    std::cout.flush();
+    return std::cout.good() ? 0 : 1;
+}
+
+} // namespace
+
+int trace_info(const std::string &path, std::uint64_t process, bool json) {
     using trace::Op;
     try {
         const TraceFile file(path);
+        if (process > file.images()) {
+            throw BadTrace(path + ": there is no process " + std::to_string(process) + ", only " +
+                           std::to_string(file.images()));
+        }
+        if (json) {
+            return print_json(file, path, process);
+        }
         std::uint64_t counts[trace::last_op + 1] = {};
         std::unordered_map<std::uint64_t, std::uint64_t> sizes; // of live blocks
         std::uint64_t live = 0;

@@ -85,7 +85,7 @@ for name in glibc cairn serial mine; do
 done
 "$cairn" trace-info "$trace" >"$scratch/info"
 cat >"$scratch/check.py" <<'P'
-import json, sys
+import hashlib, json, os, sys
 info = dict(line.split() for line in open(sys.argv[1]))
 result = json.load(open(sys.argv[2]))
 number = lambda name: int(info[name])
@@ -97,6 +97,9 @@ assert result["U"] == number("peak") and result["live_at_end"]["bytes"] == numbe
 assert result["threads"] == number("threads")
 assert [a["name"] for a in result["allocators"]] == ["glibc", "cairn", "serial", "mine"]
 for allocator in result["allocators"]:
+    with open(allocator["library"], "rb") as file:
+        assert allocator["sha256"] == hashlib.sha256(file.read()).hexdigest(), allocator["library"]
+    assert ("libc." in os.path.basename(allocator["library"])) == (allocator["name"] == "glibc")
     run, = allocator["runs"]
     assert run["state"] == "ok", run
     for name, count in calls.items():
