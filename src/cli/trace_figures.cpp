@@ -2,7 +2,6 @@
 #include <src/cli/trace_figures.hpp>
 
 #include <algorithm>
-#include <numeric>
 
 namespace cairn::cli {
 
@@ -53,6 +52,14 @@ std::size_t factor_index(std::uint64_t from, std::uint64_t to) {
     return factor <= 1.25 ? 2 : factor <= 1.5 ? 3 : factor <= 2 ? 4 : factor <= 4 ? 5 : 6;
 }
 
+/// Rising numbers, those with the largest `value` first.
+template <class Value>
+void sort_by(std::vector<std::uint32_t> &numbers, const Value &value) {
+    std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return value(a) != value(b) ? value(a) > value(b) : a < b;
+    });
+}
+
 } // namespace
 
 TraceFigures::TraceFigures(const TraceFile &trace, std::uint64_t image)
@@ -63,8 +70,7 @@ TraceFigures::TraceFigures(const TraceFile &trace, std::uint64_t image)
             busiest_.push_back(i);
         }
     }
-    std::stable_sort(busiest_.begin(), busiest_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return trace.calls(a) > trace.calls(b); });
+    sort_by(busiest_, [&](std::uint32_t i) { return trace.calls(i); });
     for (std::uint32_t i = 0; i < std::min(busiest_.size(), shown_threads); ++i) {
         threads_[busiest_[i]].place = i;
     }
@@ -423,8 +429,7 @@ ordered_json TraceFigures::describe() const {
             order.push_back(size);
         }
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return exact_[a] > exact_[b]; });
+    sort_by(order, [&](std::uint32_t size) { return exact_[size]; });
     ordered_json common = ordered_json::array();
     for (std::size_t i = 0; i < std::min(order.size(), most_sizes_said); ++i) {
         common.push_back({{"size", order[i]}, {"allocations", exact_[order[i]]}});
@@ -476,8 +481,9 @@ std::vector<Image> images_by_calls(const TraceFile &trace) {
         ++image.threads;
         image.records += trace.calls(i);
     }
-    std::stable_sort(images.begin(), images.end(),
-                     [](const Image &a, const Image &b) { return a.records > b.records; });
+    std::sort(images.begin(), images.end(), [](const Image &a, const Image &b) {
+        return a.records != b.records ? a.records > b.records : a.number < b.number;
+    });
     return images;
 }
 
