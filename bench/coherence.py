@@ -11,9 +11,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import results  # noqa: E402
+from lib import places, results  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PREFIX = "coherence-"
 
 # What a row of the table is: a name, and what the program is told. The documents' extremes: nothing passes between
@@ -38,7 +37,7 @@ def fail(text):
 
 
 def programs(build):
-    found = sorted(glob.glob(os.path.join(build, "bin", "bench", PREFIX + "*")))
+    found = sorted(glob.glob(places.program(build, PREFIX + "*")))
     return {os.path.basename(path)[len(PREFIX):]: path for path in found}
 
 
@@ -85,13 +84,13 @@ def main():
     parser.add_argument("--count", default="transfers", metavar="WHAT",
                         choices=["transfers", "reads", "writes", "upgrades", "rmws", "cold", "falsely_shared"],
                         help="transfers (all of reads, writes, upgrades), rmws, cold or falsely_shared")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), metavar="DIR")
+    parser.add_argument("--build", default=places.default_build(), metavar="DIR")
     parser.add_argument("--json", metavar="FILE", help="write all counts there")
     options = parser.parse_args()
 
     known = programs(options.build)
     if not known:
-        fail("no %s* in %s/bin/bench: build the project with clang++-19 installed" % (PREFIX, options.build))
+        fail("no %s* in %s: build the project with clang++-19 installed" % (PREFIX, places.programs(options.build)))
     chosen = options.allocators.split(",") if options.allocators else list(known)
     rows = [row.strip() for row in options.rows.split(";")] if options.rows else list(ROWS)
     for name in chosen:

@@ -11,8 +11,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, measure, report, workloads  # noqa: E402
-from run import ROOT, choose_allocators, comma_list, complain, positive  # noqa: E402
+from lib import allocators, measure, places, report, workloads  # noqa: E402
+from run import choose_allocators, comma_list, complain, positive  # noqa: E402
 
 
 def numbers(text):
@@ -28,7 +28,7 @@ def read_arguments(arguments):
     parser.add_argument("--batches", type=numbers, default=[1, 64], metavar="LIST",
                         help="blocks allocated before the first is freed (1,64)")
     parser.add_argument("--pairs", type=positive, default=64000, metavar="N", help="pairs in the shorter run (64000)")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), metavar="DIR",
+    parser.add_argument("--build", default=places.default_build(), metavar="DIR",
                         help="the build to take programs and libcairn.so from (build/release)")
     return parser.parse_args(arguments)
 
@@ -58,7 +58,7 @@ def a_pair(program, allocator, size, batch, pairs):
 
 def main(arguments):
     options = read_arguments(arguments)
-    program = os.path.join(options.build, "bin", "bench", "pair")
+    program = places.program(options.build, "pair")
     if not os.path.exists(program):
         complain("%s is missing: build the project first" % program)
         return 2

@@ -10,9 +10,9 @@ from dataclasses import asdict
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, figures, machine, measure, report, results, series, workloads  # noqa: E402
+from lib import allocators, figures, machine, measure, places, report, results, series, workloads  # noqa: E402
 
-ROOT = os.path.dirname(workloads.HERE)
+ROOT = places.ROOT
 
 
 def complain(text):
@@ -35,7 +35,7 @@ def thread_counts(text):
 
 
 def read_arguments(arguments):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="cairn bench", description=__doc__)
     parser.add_argument("--allocators", action="append", metavar="LIST",
                         help="names (%s), paths or NAME=PATH.so, separated by commas; repeat the option for one "
                              "with settings: NAME=PATH.so;VARIABLE=VALUE" % ", ".join(allocators.KNOWN))
@@ -52,7 +52,7 @@ def read_arguments(arguments):
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
                         help="when a run counts as hung (10 times its reference run, at least %d s)"
                              % series.LEAST_TIMEOUT)
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), metavar="DIR",
+    parser.add_argument("--build", default=places.default_build(), metavar="DIR",
                         help="the build to take programs and libcairn.so from (build/release)")
     parser.add_argument("--json", metavar="FILE", help="where results go (bench/results/local/DATE-TIME.json)")
     return parser.parse_args(arguments)
@@ -60,7 +60,7 @@ def read_arguments(arguments):
 
 def choose_allocators(given, build):
     """Those that can take part; for every other one a line that says why not."""
-    chosen, probe = [], os.path.join(build, "bin", "bench", "probe")
+    chosen, probe = [], places.program(build, "probe")
     for specification in given:
         try:
             allocator = allocators.parse(specification, build)
@@ -112,7 +112,7 @@ def describe_case(case):
 def main(arguments):
     options = read_arguments(arguments)
     repeat = options.repeat or (1 if options.quick else 5)
-    launcher = os.path.join(options.build, "bin", "bench", "launch")
+    launcher = places.program(options.build, "launch")
     if not os.path.exists(launcher):
         complain("%s is missing: build the project first" % launcher)
         return 2
@@ -148,8 +148,7 @@ def main(arguments):
         return 1
 
     rows = figures.rows(samples, [case.label for case in cases], names, baseline, options.by)
-    path = options.json or os.path.join(workloads.HERE, "results", "local",
-                                        time.strftime("%Y%m%d-%H%M%S.json", time.localtime(started)))
+    path = options.json or os.path.join(places.results_folder(), time.strftime("%Y%m%d-%H%M%S.json", time.localtime(started)))
     results.write(path, {
         "format": 1, "started": started, "seconds": time.time() - started, "interrupted": interrupted,
         **described, "repeat": repeat, "quick": options.quick, "baseline": baseline, "by": options.by,

@@ -12,8 +12,8 @@ import sys
 sys.dont_write_bytecode = True
 
 import instructions  # noqa: E402
-from lib import allocators, measure, report, results  # noqa: E402
-from run import ROOT, complain  # noqa: E402
+from lib import allocators, measure, places, report, results  # noqa: E402
+from run import complain  # noqa: E402
 
 # What Table 7 has of each (section 6 of the paper), and LKmalloc's section 7 for those that it adds: fast, scalable,
 # avoids false sharing, blowup.
@@ -41,7 +41,7 @@ SHARED = {"active": ["--workload", "mixed", "--batch", "8"], "passive": ["--work
 class Measuring:
     def __init__(self, build):
         self.build = build
-        self.programs = os.path.join(build, "bin", "bench")
+        self.programs = places.programs(build)
 
     def coherence(self, name, *arguments):
         """The counts of a run, None where there are none."""
@@ -82,7 +82,7 @@ class Measuring:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--allocators", metavar="LIST", help="of the family (all that are built)")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), metavar="DIR")
+    parser.add_argument("--build", default=places.default_build(), metavar="DIR")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     options = parser.parse_args()
     known = [name for name in DOCUMENTS if name == "cairn" or allocators.family(name, options.build)]

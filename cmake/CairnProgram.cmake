@@ -17,7 +17,8 @@ target_compile_definitions(cairn_program PRIVATE
   CAIRN_VERSION="${PROJECT_VERSION}" CAIRN_BUILD_TYPE="$<CONFIG>"
   CAIRN_BUILD_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
   # From the program's own folder to the libraries: the same in a build tree and installed.
-  CAIRN_LIBRARY_FOLDER="../${CMAKE_INSTALL_LIBDIR}")
+  CAIRN_LIBRARY_FOLDER="../${CMAKE_INSTALL_LIBDIR}"
+  CAIRN_LAB_FOLDER="../${CMAKE_INSTALL_DATADIR}/cairn/lab")
 target_link_libraries(cairn_program PRIVATE cairn_kit cairn_warnings CLI11::CLI11 nlohmann_json::nlohmann_json
                                             ${CMAKE_DL_LIBS})
 add_dependencies(cairn_product cairn_program)

@@ -1,14 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# setup.sh run|test: installs the Debian packages that are missing, or says what to install and stops.
+# setup.sh run|bench|test: installs the Debian packages that are missing, or says what to install and stops.
 # The lists are tools/packages-*.txt: one package a line, # starts a comment.
 set -eu
 tools=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 case ${1-} in
 run) lists=$tools/packages-run.txt ;;
-test) lists="$tools/packages-run.txt $tools/packages-test.txt $tools/packages-real-programs.txt" ;;
-*) echo "usage: $0 run|test" >&2 && exit 2 ;;
+bench) lists="$tools/packages-run.txt $tools/packages-bench.txt" ;;
+test)
+    lists="$tools/packages-run.txt $tools/packages-bench.txt $tools/packages-test.txt"
+    lists="$lists $tools/packages-real-programs.txt"
+    ;;
+*) echo "usage: $0 run|bench|test" >&2 && exit 2 ;;
 esac
 
 # shellcheck disable=SC2086 # one word a list

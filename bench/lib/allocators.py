@@ -8,6 +8,8 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 
+from . import places
+
 # What each peer's library is called, without its version.
 PEERS = {
     "jemalloc": "libjemalloc.so",
@@ -53,8 +55,7 @@ def built_peer(word):
 
 def family(word, build):
     """The library of an allocator of the family, None if there is none of that name."""
-    path = os.path.join(build, "lib", "libcairn-%s.so" % word)
-    return os.path.abspath(path) if os.path.exists(path) else None
+    return places.library(build, "libcairn-%s.so" % word)
 
 
 def locate(word, build):
@@ -62,10 +63,10 @@ def locate(word, build):
     if word == "glibc":
         return None
     if word == "cairn":
-        path = os.path.join(build, "lib", "libcairn.so")
-        if not os.path.exists(path):
-            raise Unavailable("cairn: %s is not built" % path)
-        return os.path.abspath(path)
+        path = places.library(build, "libcairn.so")
+        if path is None:
+            raise Unavailable("cairn: there is no libcairn.so in %s" % build)
+        return path
     if word in PEERS:
         path = installed_library(PEERS[word])
         if path is None:

@@ -7,7 +7,9 @@ import shutil
 import sys
 from dataclasses import dataclass, field
 
-HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from . import places
+
+HERE = places.LAB
 SQLITE_ROWS = 200000
 QUICK_SCALE = 10
 
@@ -36,7 +38,7 @@ class Workload:
     arguments: list[str] = field(default_factory=list)
 
     def cases(self, build, threads, scale):
-        path = os.path.join(build, "bin", "bench", self.program)
+        path = places.program(build, self.program)
         if not os.path.exists(path):
             raise Missing("%s: %s is not built" % (self.name, path))
         return [Case(self.name, count, [path, "--threads", str(count), "--scale", str(scale), *self.arguments])

@@ -2,6 +2,7 @@
 //
 // The program `cairn`: see man/cairn.1.
 #include <src/cli/commands.hpp>
+#include <src/cli/lab.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -31,6 +32,11 @@ bool take_program(const CLI::App &command, char **mark, char **end, RunRequest &
 } // namespace
 
 int main(int count, char **words) {
+    // The options of these, --help too, are the scripts' own.
+    if (const LabWord *const word = count > 1 ? find_lab_word(words[1]) : nullptr; word != nullptr) {
+        return lab(*word, words + 2);
+    }
+
     CLI::App app("Runs programs with the Cairn malloc, and says what it is.", "cairn");
     app.set_version_flag("--version", "cairn " CAIRN_VERSION);
     app.require_subcommand(1);
@@ -79,6 +85,10 @@ int main(int count, char **words) {
     replay_command->add_flag("!--no-touch", replay_request.touch,
                              "Write to both ends of a block only, not to all of its pages");
     replay_command->add_option("--json", replay_request.json, "A file for all that was measured");
+
+    for (const LabWord &word : lab_words) {
+        app.add_subcommand(word.word, word.summary);
+    }
 
     bool json = false;
     CLI::App *const info_command = app.add_subcommand("info", "Print version, constants and options");
