@@ -7,6 +7,7 @@
 #include "writer.hpp"
 
 #include <cairn/core/bits.hpp>
+#include <cairn/platform/cpu.hpp>
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 
@@ -84,6 +85,9 @@ constinit Next<int(void **, size_t, size_t)> next_posix_memalign{"posix_memalign
 constinit Next<size_t(void *)> next_usable_size{"malloc_usable_size"};
 
 /// An allocation, made by `call` and recorded if it worked.
+///
+/// Its clock is read when everything the call did is done. If the block was another thread's before, the allocator has
+/// seen that thread's release by then, and that thread read its clock before it (see release()).
 template <class F>
 void *allocate(Op op, size_t size, size_t alignment, F call) {
     if (!recording()) {
@@ -95,11 +99,17 @@ void *allocate(Op op, size_t size, size_t alignment, F call) {
         p = call();
     }
     if (p != nullptr) {
-        record(op, p, size, now(), alignment);
+        record(op, p, size, cairn::platform::ticks_after(), alignment);
     }
     return p;
 }
 
+/// A free, recorded and then made by `call`.
+///
+/// The clock must not be read before the load that gave this thread the block: where another thread has allocated it just
+/// now, it would be older than the allocation. It may be read late, but not so late that somebody else could have the
+/// block: the allocator hands it on by a release of its own (a lock's, or a list's), which no store before it can pass,
+/// and the record, which is stored before the call, needs the clock.
 template <class F>
 void release(void *p, size_t size, F call) {
     if (p == nullptr || of_first_memory(p)) {
@@ -109,7 +119,7 @@ void release(void *p, size_t size, F call) {
         return call();
     }
     const Inside inside;
-    record(Op::free, p, size, now());
+    record(Op::free, p, size, cairn::platform::ticks_after());
     call();
 }
 
@@ -157,13 +167,14 @@ CAIRN_EXPORT void *realloc(void *p, size_t size) noexcept {
         return f(p, size);
     }
     const Inside inside;
-    const std::uint64_t began = now();
+    // Its record is stored after the call, and so would not keep the call behind the clock.
+    const std::uint64_t began = cairn::platform::ticks_in_order();
     void *const moved = f(p, size);
     if (size == 0 && moved == nullptr) {
         record(Op::free, p, 0, began);
     } else {
         record(Op::realloc_from, p, 0, began);
-        record(Op::realloc_to, moved, size, now());
+        record(Op::realloc_to, moved, size, cairn::platform::ticks_after());
     }
     return moved;
 }

@@ -91,7 +91,7 @@ Record *end_of_written(Record *slot) noexcept {
 
 void name_thread() noexcept {
     put(Record::make(Op::thread, 0, image, static_cast<std::uint64_t>(raw_syscall(SYS_gettid))));
-    put_time(now());
+    put_time(platform::ticks());
 }
 
 bool take_slot() noexcept {
@@ -192,10 +192,6 @@ int open_high(const char *path, int flags) noexcept {
 }
 
 } // namespace
-
-std::uint64_t now() noexcept {
-    return platform::ticks();
-}
 
 void begin() noexcept {
     const char *const names = environment_value("CAIRN_TRACE");

@@ -29,7 +29,6 @@ public:
     Inside &operator=(const Inside &) = delete;
 };
 
-std::uint64_t now() noexcept;
 void record(Op op, const void *address, std::size_t size, std::uint64_t ticks,
             std::size_t alignment = 1) noexcept;
 
