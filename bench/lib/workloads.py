@@ -96,7 +96,7 @@ WORKLOADS = [
     Workload("barnes-hut", "barnes_hut"),
     Workload("bem", "bem"),
     Workload("requests", "requests"),
-    RealProgram("python", "python3", lambda scale: ["-I", source("python.py"), str(scale)],
+    RealProgram("python", "python3", lambda scale: ["-s", source("python.py"), str(scale)],
                 {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
     RealProgram("g++", "g++", compile_command),
     RealProgram("perl", "perl", lambda scale: [source("perl.pl"), str(scale)], {"PERL_HASH_SEED": "0"}),
