@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The command line of a workload: --name VALUE, --help, and --scale PERCENT, which multiplies the amount of
 // work and nothing else. It keeps off the heap, so that a workload's first malloc is the workload's own.
+// Being what a main has first, the options are what ends last: when they do, everything is freed.
 #pragma once
+
+#include "drain.hpp"
 
 #include <array>
 #include <cstddef>
@@ -17,6 +20,9 @@ public:
     Options(int argc, char **argv, const char *summary) : argc_(argc), argv_(argv), summary_(summary) {
         scale_ = number("scale", 100, "percent of the default amount of work");
     }
+    ~Options() { linger_after_drain(); }
+    Options(const Options &) = delete;
+    Options &operator=(const Options &) = delete;
 
     // A figure, as the document gives it.
     std::uint64_t number(const char *name, std::uint64_t preset, const char *help) {

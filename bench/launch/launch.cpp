@@ -7,10 +7,10 @@
 // the interpreter's memory. LD_PRELOAD is set in the child only.
 // A program that runs into the timeout is killed, with its whole process group; so it is when somebody ends
 // the launcher, or the runner above it.
+#include "curve.hpp"
+
 #include <cerrno>
-#include <cinttypes>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+using namespace cairn::bench;
+
 namespace {
 
 struct Request {
@@ -34,17 +36,6 @@ struct Request {
     double timeout = 60;
     int sample_ms = 0;
     char **command = nullptr;
-};
-
-// Of smaps_rollup, in KiB. Pages given back by MADV_FREE stay resident until the kernel wants them; they are
-// told apart as `lazy_free`.
-struct Memory {
-    std::uint64_t rss = 0, lazy_free = 0, huge = 0;
-};
-
-struct Samples {
-    std::uint64_t count = 0, peak_needed = 0;
-    Memory last;
 };
 
 [[noreturn]] void fail(const char *what) {
@@ -131,51 +122,24 @@ void end_with_whoever_started_this() {
     _exit(127);
 }
 
-// False once the process is gone, or a zombie.
-bool read_memory(pid_t child, Memory &memory) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/smaps_rollup", static_cast<int>(child));
-    std::FILE *file = std::fopen(path, "re");
-    if (file == nullptr)
-        return false;
-    memory = {};
-    char line[256];
-    while (std::fgets(line, sizeof line, file) != nullptr) {
-        std::sscanf(line, "Rss: %" SCNu64, &memory.rss);
-        std::sscanf(line, "LazyFree: %" SCNu64, &memory.lazy_free);
-        std::sscanf(line, "AnonHugePages: %" SCNu64, &memory.huge);
-    }
-    std::fclose(file);
-    return memory.rss != 0;
-}
-
-void take_sample(pid_t child, Samples &samples) {
-    Memory memory;
-    if (!read_memory(child, memory))
-        return;
-    ++samples.count;
-    samples.last = memory;
-    const std::uint64_t needed = memory.rss - memory.lazy_free;
-    if (needed > samples.peak_needed)
-        samples.peak_needed = needed;
-}
-
 // True if the program ended by itself. It stays a zombie, so that its group can be killed safely.
-bool await(pid_t child, const Request &request, double deadline, Samples &samples) {
+bool await(pid_t child, double deadline, Curve &curve) {
     pollfd handle{static_cast<int>(syscall(SYS_pidfd_open, child, 0U)), POLLIN, 0};
     if (handle.fd < 0)
         fail("pidfd_open");
     for (;;) {
-        const double left = deadline - now();
-        if (left <= 0)
+        double at = now();
+        if (at >= deadline)
             return false;
-        int wait_ms = left > 1000 ? 1000000 : static_cast<int>(left * 1000) + 1;
-        if (request.sample_ms > 0 && request.sample_ms < wait_ms)
-            wait_ms = request.sample_ms;
+        if (curve.wanted() && at >= curve.due()) {
+            curve.look(child, at, now);
+            at = now();
+        }
+        const double next = curve.wanted() && curve.due() < deadline ? curve.due() : deadline;
+        const double left = next - at;
+        const int wait_ms = left <= 0 ? 0 : left > 1000 ? 1000000 : static_cast<int>(left * 1000) + 1;
         if (poll(&handle, 1, wait_ms) > 0)
             return true;
-        if (request.sample_ms > 0)
-            take_sample(child, samples);
     }
 }
 
@@ -204,8 +168,8 @@ int main(int argc, char **argv) {
         fail(request.command[0]);
     }
 
-    Samples samples;
-    const bool ended = await(child, request, start + request.timeout, samples);
+    Curve curve(request.sample_ms);
+    const bool ended = await(child, start + request.timeout, curve);
     const double stop = now();
     kill(-child, SIGKILL);
     int status = 0;
@@ -215,15 +179,11 @@ int main(int argc, char **argv) {
 
     std::printf(
         "{\"wall\": %.6f, \"user\": %.6f, \"system\": %.6f, \"peak_kib\": %ld, \"minor_faults\": %ld, "
-        "\"major_faults\": %ld, \"voluntary_switches\": %ld, \"involuntary_switches\": %ld, ",
+        "\"major_faults\": %ld, \"voluntary_switches\": %ld, \"involuntary_switches\": %ld, \"started_at\": "
+        "%.6f, ",
         stop - start, seconds(usage.ru_utime), seconds(usage.ru_stime), usage.ru_maxrss, usage.ru_minflt,
-        usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw);
-    if (samples.count > 0) {
-        std::printf("\"samples\": %" PRIu64 ", \"sampled_peak_kib\": %" PRIu64 ", \"last_rss_kib\": %" PRIu64
-                    ", \"last_lazy_free_kib\": %" PRIu64 ", \"last_huge_kib\": %" PRIu64 ", ",
-                    samples.count, samples.peak_needed, samples.last.rss, samples.last.lazy_free,
-                    samples.last.huge);
-    }
+        usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw, start);
+    curve.print(start);
     std::printf("\"timed_out\": %s, \"status\": %d, \"signal\": %d}\n", ended ? "false" : "true",
                 WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
