@@ -7,7 +7,7 @@ set -eu
 tools=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 case ${1-} in
 run) lists=$tools/packages-run.txt ;;
-bench) lists="$tools/packages-run.txt $tools/packages-bench.txt" ;;
+bench) lists="$tools/packages-run.txt $tools/packages-bench.txt $tools/packages-bench-programs.txt" ;;
 test)
     lists="$tools/packages-run.txt $tools/packages-bench.txt $tools/packages-test.txt"
     lists="$lists $tools/packages-real-programs.txt"

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What the clients of bench/serve have in common: they wait for the server, put their load on it, and when it is gone
+they clear the folder away that both work in. The server is descriptor 3."""
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+
+SERVER = 3
+
+
+class Failed(Exception):
+    """Why a load came to nothing; the text is one line."""
+
+
+def gone(seconds):
+    """Whether the server ends within so much time."""
+    handle = select.poll()
+    handle.register(SERVER, select.POLLIN)
+    return bool(handle.poll(seconds * 1000))
+
+
+def wait_for(path):
+    while not os.path.exists(path):
+        if gone(0.005):
+            raise Failed("the server is gone before there is a socket")
+
+
+def await_end(seconds=300):
+    if not gone(seconds):
+        raise Failed("the server does not end")
+
+
+def work(load):
+    """All of a client's life. A server that is in a bad way is killed, and the reason is the last line of stderr,
+    unless it ended by itself: then it has said why."""
+    folder = os.getcwd()
+    assert os.path.basename(folder).startswith("cairn-serve-"), folder
+    try:
+        load()
+        sys.stdout.flush()
+        await_end()
+        status = 0
+    except (Failed, OSError) as why:
+        if not gone(1):
+            print("client: %s" % why, file=sys.stderr, flush=True)
+            signal.pidfd_send_signal(SERVER, signal.SIGKILL)
+            gone(60)
+        status = 1
+    for _ in range(20):  # files that the dying server still made
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            break
+        time.sleep(0.05)
+    return status
