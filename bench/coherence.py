@@ -6,14 +6,17 @@ import concurrent.futures
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 
-from lib import places, results  # noqa: E402
+from lib import allocators, places, results  # noqa: E402
 
 PREFIX = "coherence-"
+PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
+GROWS = 0.05  # new lines a pair: memory that was never used before, so the count is not that of a heap at rest
 
 # What a row of the table is: a name, and what the program is told. The documents' extremes: nothing passes between
 # threads; every block does, one at a time and many; a few do.
@@ -22,9 +25,10 @@ ROWS = {
     "local, 64 at a time": ["--workload", "local", "--batch", "64", "--steps", "40", "--warmup", "40"],
     "mixed sizes": ["--workload", "mixed", "--batch", "8", "--warmup", "400"],
     "2 % bleeding": ["--workload", "bleeding", "--batch", "8", "--warmup", "400"],
-    "remote free": ["--workload", "remote"],
-    "remote, 32 at a time": ["--workload", "remote", "--batch", "32", "--steps", "40", "--warmup", "40"],
-    "one producer": ["--workload", "producer"],
+    "remote free": ["--workload", "remote", "--steps", "400", "--warmup", "1000"],
+    "remote, 32 at a time": ["--workload", "remote", "--batch", "32", "--steps", "40", "--warmup", "80"],
+    "one producer": ["--workload", "producer", "--steps", "400", "--warmup", "1000"],
+    "producer, 32 at a time": ["--workload", "producer", "--batch", "32", "--steps", "40", "--warmup", "80"],
     "larson": ["--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400"],
     "larson, once a block": ["--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400",
                              "--replacements", "1"],
@@ -36,9 +40,29 @@ def fail(text):
     raise SystemExit(2)
 
 
-def programs(build):
-    found = sorted(glob.glob(places.program(build, PREFIX + "*")))
-    return {os.path.basename(path)[len(PREFIX):]: path for path in found}
+def subjects(build):
+    """Name: command and environment. Those of the project, and the peers that bench/peers.py --coherence has built."""
+    found = {os.path.basename(path)[len(PREFIX):]: (path, None) for path in sorted(glob.glob(places.program(build, PREFIX + "*")))}
+    peer = places.program(build, PEER)
+    if os.path.exists(peer):
+        for library in sorted(glob.glob(os.path.join(allocators.peers_folder(), "coherence", "*.so"))):
+            found.setdefault(os.path.splitext(os.path.basename(library))[0], (peer, library))
+    return found
+
+
+def choose(words, known):
+    """The names that a list stands for; `peers` and `family` are all of theirs."""
+    names = []
+    for word in words.split(","):
+        if word == "peers":
+            names += [name for name, (_, library) in known.items() if library]
+        elif word == "family":
+            names += [name for name, (_, library) in known.items() if not library and name != "cairn"]
+        elif word in known:
+            names.append(word)
+        else:
+            fail("no allocator is called '%s'; there are: %s" % (word, ", ".join(known)))
+    return list(dict.fromkeys(names))
 
 
 def numbers(text):
@@ -50,12 +74,13 @@ def numbers(text):
 
 def count(task):
     """One run, or the worst of several seeds."""
-    program, row, threads, seeds = task
+    (program, library), row, threads, seeds, where = task
+    environment = {**os.environ, "LD_PRELOAD": library} if library else None
     worst = None
     for seed in seeds:
-        command = [program, *ROWS[row], "--threads", str(threads), "--seed", str(seed)]
+        command = [program, *ROWS[row], "--threads", str(threads), "--seed", str(seed), "--places", str(int(where))]
         try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
         except subprocess.TimeoutExpired:
             return {"trouble": "HANG"}
         if ended.returncode == 2:
@@ -63,6 +88,7 @@ def count(task):
         if ended.returncode != 0:
             return {"trouble": "CRASH" if ended.returncode < 0 else "FAILED", "detail": ended.stderr.strip()[-200:]}
         counts = json.loads(ended.stdout)
+        counts["total"] = round(counts["transfers"] + counts["program"], 4)
         if worst is None or counts["transfers"] > worst["transfers"]:
             worst = counts
     return worst
@@ -71,31 +97,51 @@ def count(task):
 def cell(counts, what):
     if counts is None:
         return "-"
-    return counts["trouble"] if "trouble" in counts else "%.2f" % counts[what]
+    if "trouble" in counts:
+        return counts["trouble"]
+    return ("%d" if what == "falsely_shared" else "%.2f") % counts[what] + ("*" if counts["cold"] > GROWS else "")
+
+
+def lines_of(module, offset):
+    """The source lines that an address stands for, the innermost first: function and file."""
+    ended = subprocess.run(["addr2line", "-Cfipse", module, hex(offset - 1)], capture_output=True, text=True)
+    lines = [line.strip().removeprefix("(inlined by) ") for line in ended.stdout.splitlines()]
+    return [re.sub(r"<.*>|\(.*\)", "", line) for line in lines] or ["?"]
+
+
+def print_where(name, row, threads, counts):
+    print("\n%s, %s, P = %d: reads, writes, upgrades, rmws a pair" % (name, row, threads))
+    for place in sorted(counts["places"], key=lambda place: -(place["transfers"] + place["rmws"] / 1000)):
+        if max(place["transfers"], place["rmws"]) < 0.01:
+            continue
+        inner, *outer = lines_of(place["module"], place["offset"])
+        print("  %.2f %.2f %.2f %.2f  %s" % (*(place[what] for what in ("reads", "writes", "upgrades", "rmws")), inner))
+        for line in outer[:3]:
+            print("%21s in %s" % ("", line))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--allocators", metavar="LIST", help="those that are built, by name (all)")
+    parser.add_argument("--allocators", metavar="LIST",
+                        help="by name; family, peers: all of those (all that are built, see bench/peers.py --coherence)")
     parser.add_argument("--threads", type=numbers, default=[2, 16], metavar="LIST", help="processors (2,16)")
     parser.add_argument("--rows", metavar="LIST", help="of: %s (all)" % "; ".join(ROWS).replace("%", "%%"))
     parser.add_argument("--seeds", type=int, default=0, metavar="N",
                         help="besides, stop threads inside the allocator in N ways, and give the worst (0)")
     parser.add_argument("--count", default="transfers", metavar="WHAT",
-                        choices=["transfers", "reads", "writes", "upgrades", "rmws", "cold", "falsely_shared"],
-                        help="transfers (all of reads, writes, upgrades), rmws, cold or falsely_shared")
+                        choices=["transfers", "program", "total", "reads", "writes", "upgrades", "rmws", "cold", "falsely_shared"],
+                        help="transfers (all of reads, writes, upgrades), program (transfers in the program's own use of the "
+                        "blocks), total (of both), rmws, cold or falsely_shared")
+    parser.add_argument("--where", action="store_true", help="also which lines of the allocators' source make the transfers")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR")
     parser.add_argument("--json", metavar="FILE", help="write all counts there")
     options = parser.parse_args()
 
-    known = programs(options.build)
+    known = subjects(options.build)
     if not known:
         fail("no %s* in %s: build the project with clang++-19 installed" % (PREFIX, places.programs(options.build)))
-    chosen = options.allocators.split(",") if options.allocators else list(known)
+    chosen = choose(options.allocators, known) if options.allocators else list(known)
     rows = [row.strip() for row in options.rows.split(";")] if options.rows else list(ROWS)
-    for name in chosen:
-        if name not in known:
-            fail("no allocator is called '%s'; there are: %s" % (name, ", ".join(known)))
     for row in rows:
         if row not in ROWS:
             fail("no row is called '%s'; there are: %s" % (row, "; ".join(ROWS)))
@@ -103,7 +149,7 @@ def main():
     tasks = [(name, row, threads) for row in rows for threads in options.threads for name in chosen]
     seeds = range(options.seeds + 1)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        counted = dict(zip(tasks, pool.map(count, [(known[n], row, p, seeds) for n, row, p in tasks])))
+        counted = dict(zip(tasks, pool.map(count, [(known[n], row, p, seeds, options.where) for n, row, p in tasks])))
     width = max(len(row) for row in rows)
     print("%s a pair of malloc and free" % options.count if options.count != "falsely_shared"
           else "blocks handed out in a line with another thread's")
@@ -113,6 +159,12 @@ def main():
             cells = [cell(counted[name, row, threads], options.count) for name in chosen]
             print("%-*s %4d  %s" % (width, row, threads,
                                     "  ".join("%*s" % (max(7, len(name)), text) for name, text in zip(chosen, cells))))
+    if any(counts and counts.get("cold", 0) > GROWS for counts in counted.values()):
+        print("* takes memory that was never used before: more than %.2f lines a pair" % GROWS)
+    if options.where:
+        for (name, row, threads), counts in counted.items():
+            if counts and "places" in counts:
+                print_where(name, row, threads, counts)
     if options.json:
         results.write(options.json, [{"row": row, "threads": threads, "allocator": name, "counts": counts}
                                      for (name, row, threads), counts in counted.items()])

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the newest peers from the sources that their Rust crates carry, into a cache folder: peers.py [NAME...]
+"""Builds the newest peers from the sources that their Rust crates carry, into a cache folder: peers.py [--coherence] [NAME...]
 
-bench/run.py then takes them by name. What is there already is not built again. Needs cargo, a C++ compiler, cmake and make.
+bench/run.py then takes them by name. With --coherence: for bench/coherence.py, instrumented by clang-19, and with them the
+versions of this Debian, from its source packages. What is there already is not built again. Needs cargo, a C++ compiler, cmake and make.
 The folder is $CAIRN_PEERS, else cairn/peers in the user's cache.
 """
 import os
@@ -14,7 +15,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import allocators  # noqa: E402
+from lib import allocators, debian, instrumented  # noqa: E402
 
 # Pinned, so that figures can be compared: a crate and its version.
 CRATES = {"libmimalloc-sys": "0.1.49", "snmalloc-sys": "0.7.6", "tikv-jemalloc-sys": "0.7.1", "libtcmalloc-sys": "0.1.14"}
@@ -102,22 +103,54 @@ PEERS = {"mimalloc2": mimalloc("v2"), "mimalloc3": mimalloc("v3"), "snmalloc": s
          "tcmalloc-new": tcmalloc}
 
 
-def main(names):
+def crate(*path):
+    return lambda folder: os.path.join(sources(folder), *path)
+
+
+def debian_source(package):
+    return lambda folder: debian.source(os.path.join(folder, "debian"), package)
+
+
+# Where the source is, and what makes an instrumented object of it.
+COHERENCE = {
+    "mimalloc2": (crate("libmimalloc-sys", "c_src", "mimalloc", "v2"), instrumented.mimalloc),
+    "mimalloc3": (crate("libmimalloc-sys", "c_src", "mimalloc", "v3"), instrumented.mimalloc),
+    "snmalloc": (crate("snmalloc-sys", "upstream"), instrumented.snmalloc),
+    "jemalloc5": (crate("tikv-jemalloc-sys", "jemalloc"), instrumented.jemalloc),
+    "jemalloc": (debian_source("jemalloc"), instrumented.jemalloc),
+    "mimalloc": (debian_source("mimalloc"), instrumented.mimalloc),
+    "tcmalloc": (debian_source("google-perftools"), instrumented.gperftools),
+    "tbb": (debian_source("onetbb"), instrumented.tbb),
+}
+
+
+def main(words):
+    coherence = words[:1] == ["--coherence"]
+    names = words[1:] if coherence else words
+    known = COHERENCE if coherence else PEERS
     for name in names:
-        if name not in PEERS:
-            say("no peer is called '%s'; there are %s" % (name, ", ".join(PEERS)))
+        if name not in known:
+            say("no peer is called '%s'; there are %s" % (name, ", ".join(known)))
             return 2
     folder = allocators.peers_folder()
-    os.makedirs(folder, exist_ok=True)
-    for name in names or PEERS:
-        out = os.path.join(folder, "lib%s.so" % name)
+    target = os.path.join(folder, "coherence", "%s.so") if coherence else os.path.join(folder, "lib%s.so")
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    for name in names or known:
+        out = target % name
         if os.path.exists(out):
             continue
         say("building %s" % name)
-        vendor = sources(folder)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             aside = os.path.join(scratch, os.path.basename(out))
-            PEERS[name](vendor, aside, scratch)
+            try:
+                if coherence:
+                    source, make = COHERENCE[name]
+                    make(source(folder), aside, scratch)
+                else:
+                    PEERS[name](sources(folder), aside, scratch)
+            except (debian.Unavailable, instrumented.Failed) as trouble:
+                say("%s: %s" % (name, trouble))
+                return 1
             os.rename(aside, out)
     return 0
 

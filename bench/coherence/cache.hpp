@@ -27,6 +27,14 @@ struct Traffic {
 
     std::uint64_t transfers() const { return reads + writes + upgrades; }
 
+    Traffic &operator+=(const Traffic &o) {
+        reads += o.reads;
+        writes += o.writes;
+        upgrades += o.upgrades;
+        rmws += o.rmws;
+        cold += o.cold;
+        return *this;
+    }
     Traffic operator-(const Traffic &o) const {
         return {reads - o.reads, writes - o.writes, upgrades - o.upgrades, rmws - o.rmws, cold - o.cold};
     }

@@ -9,11 +9,17 @@
 #include "../common/options.hpp"
 #include "../common/random.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include <dlfcn.h>
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -188,19 +194,43 @@ const Workload *find(const char *name) {
     return nullptr;
 }
 
-/// Addresses decide which heap a hash of a thread's id finds: they have to be the same in every run.
-void without_address_randomisation(char **words) {
-    const int now = personality(0xffffffff);
-    if ((now & ADDR_NO_RANDOMIZE) == 0 &&
-        personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) != -1) {
+/// Addresses decide which heap a hash of a thread's id finds: they have to be the same in every run. And an allocator
+/// that was loaded with the program may have asked for the number of processors before main.
+void start_again_the_same(char **words, unsigned threads) {
+    if (std::getenv(processors_variable) == nullptr) {
+        setenv(processors_variable, std::to_string(threads).c_str(), 1);
+        const int now = personality(0xffffffff);
+        personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
         execv("/proc/self/exe", words);
     }
+}
+
+/// What the allocator did where, as JSON: the module and the offset in it, for addr2line.
+void print_places(const std::unordered_map<const void *, Traffic> &places, double count) {
+    std::vector<std::pair<const void *, Traffic>> sorted(places.begin(), places.end());
+    std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+    std::printf(",\"places\":[");
+    const char *separator = "";
+    for (const auto &[place, traffic] : sorted) {
+        Dl_info module{};
+        dladdr(place, &module);
+        std::printf("%s{\"module\":\"%s\",\"offset\":%llu,\"reads\":%.4f,\"writes\":%.4f,\"upgrades\":%.4f,"
+                    "\"transfers\":%.4f,\"rmws\":%.4f}",
+                    separator, module.dli_fname == nullptr ? "?" : module.dli_fname,
+                    static_cast<unsigned long long>(static_cast<const char *>(place) -
+                                                    static_cast<const char *>(module.dli_fbase)),
+                    static_cast<double>(traffic.reads) / count, static_cast<double>(traffic.writes) / count,
+                    static_cast<double>(traffic.upgrades) / count,
+                    static_cast<double>(traffic.transfers()) / count,
+                    static_cast<double>(traffic.rmws) / count);
+        separator = ",";
+    }
+    std::printf("]");
 }
 
 } // namespace
 
 int main(int count, char **words) {
-    without_address_randomisation(words);
     cairn::bench::Options options(count, words, "counts the coherence traffic of an allocator");
     const char *const name =
         options.word("workload", "local", "local, remote, producer, mixed, bleeding or larson");
@@ -215,6 +245,7 @@ int main(int count, char **words) {
     const std::uint64_t steps = options.number("steps", 200, "of each thread, counted");
     const std::uint64_t warmup = options.number("warmup", 200, "steps of each thread before");
     schedule.seed = options.number("seed", 0, "where threads are stopped inside the allocator; 0: nowhere");
+    const bool places = options.number("places", 0, "1: also what each place in the code did") != 0;
     options.finish();
     const Workload *const workload = find(name);
     if (workload == nullptr) {
@@ -230,10 +261,15 @@ int main(int count, char **words) {
         return 2;
     }
 
+    start_again_the_same(words, schedule.threads);
+
     mail.resize(schedule.threads);
     Traffic before;
+    Traffic program_before;
     std::uint64_t pairs_before = 0;
     Traffic during;
+    Traffic program_during;
+    std::unordered_map<const void *, Traffic> places_during;
     std::uint64_t pairs_during = 0;
     run(schedule, [&](unsigned thread) {
         Worker worker{thread, schedule.threads, size, batch, replacements, Random(thread + 1)};
@@ -245,6 +281,10 @@ int main(int count, char **words) {
         meet();
         if (thread == 0) {
             before = allocator_traffic();
+            program_before = program_traffic();
+            if (places) {
+                want_places();
+            }
             pairs_before = pairs;
         }
         meet();
@@ -255,6 +295,8 @@ int main(int count, char **words) {
         meet();
         if (thread == 0) {
             during = allocator_traffic() - before;
+            program_during = program_traffic() - program_before;
+            places_during = allocator_places();
             pairs_during = pairs - pairs_before;
         }
         meet();
@@ -272,13 +314,17 @@ int main(int count, char **words) {
     std::printf(
         "{\"allocator\":\"%s\",\"workload\":\"%s\",\"threads\":%u,\"size\":%llu,\"batch\":%llu,\"seed\":%llu,"
         "\"pairs\":%llu,\"reads\":%.4f,\"writes\":%.4f,\"upgrades\":%.4f,\"transfers\":%.4f,\"rmws\":%.4f,"
-        "\"cold\":%.4f,\"blocks\":%llu,\"falsely_shared\":%llu}\n",
+        "\"cold\":%.4f,\"program\":%.4f,\"blocks\":%llu,\"falsely_shared\":%llu",
         subject_name(), name, schedule.threads, static_cast<unsigned long long>(size),
         static_cast<unsigned long long>(batch), static_cast<unsigned long long>(schedule.seed),
         static_cast<unsigned long long>(pairs_during), static_cast<double>(during.reads) / n,
         static_cast<double>(during.writes) / n, static_cast<double>(during.upgrades) / n,
         static_cast<double>(during.transfers()) / n, static_cast<double>(during.rmws) / n,
-        static_cast<double>(during.cold) / n, static_cast<unsigned long long>(sharing.blocks()),
-        static_cast<unsigned long long>(sharing.shared()));
+        static_cast<double>(during.cold) / n, static_cast<double>(program_during.transfers()) / n,
+        static_cast<unsigned long long>(sharing.blocks()), static_cast<unsigned long long>(sharing.shared()));
+    if (places) {
+        print_places(places_during, n);
+    }
+    std::printf("}\n");
     return 0;
 }

@@ -111,24 +111,37 @@ private:
 Caches caches;
 Traffic by_allocator;
 Traffic by_program;
+std::uint64_t accesses = 0;
+bool places_wanted = false;
+std::unordered_map<const void *, Traffic> by_place;
 Baton *baton = nullptr;
 thread_local unsigned me = nobody;
 
-void touch(const volatile void *p, std::size_t size, bool write) {
-    if (me != nobody) {
-        caches.access(me, reinterpret_cast<std::uintptr_t>(p), size, write, by_allocator);
-    }
-}
-
-void touch_atomically(const volatile void *p, std::size_t size, bool write, bool rmw) {
-    if (me != nobody) {
-        baton->perhaps_pass(me);
-        by_allocator.rmws += rmw ? 1 : 0;
-        caches.access(me, reinterpret_cast<std::uintptr_t>(p), size, write, by_allocator);
+void count_access(const void *place, const volatile void *p, std::size_t size, bool write, bool rmw) {
+    Traffic now;
+    now.rmws = rmw ? 1 : 0;
+    caches.access(me, reinterpret_cast<std::uintptr_t>(p), size, write, now);
+    by_allocator += now;
+    ++accesses;
+    if (places_wanted && (now.transfers() != 0 || rmw)) {
+        by_place[place] += now;
     }
 }
 
 } // namespace
+
+void touch(const void *place, const volatile void *p, std::size_t size, bool write) {
+    if (me != nobody) {
+        count_access(place, p, size, write, false);
+    }
+}
+
+void touch_atomically(const void *place, const volatile void *p, std::size_t size, bool write, bool rmw) {
+    if (me != nobody) {
+        baton->perhaps_pass(me);
+        count_access(place, p, size, write, rmw);
+    }
+}
 
 void run(const Schedule &schedule, const std::function<void(unsigned)> &body) {
     Baton the_baton(schedule);
@@ -165,30 +178,51 @@ void program_reads(const void *p, std::size_t size) {
 Traffic allocator_traffic() {
     return by_allocator;
 }
+Traffic program_traffic() {
+    return by_program;
+}
+void want_places() {
+    places_wanted = true;
+}
+const std::unordered_map<const void *, Traffic> &allocator_places() {
+    return by_place;
+}
+unsigned this_thread() {
+    return me == nobody ? 0 : me;
+}
+std::uint64_t nanoseconds() {
+    return accesses / (baton != nullptr ? baton->processors() : 1);
+}
 
 namespace {
 
 /// An atomic operation as the code asked for it. The baton makes every order a total one, so the strongest is right.
 template <class T>
 struct Word {
-    static T load(const volatile T *p) {
-        touch_atomically(p, sizeof(T), false, false);
+    static T load(const void *place, const volatile T *p) {
+        touch_atomically(place, p, sizeof(T), false, false);
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);
     }
-    static void store(volatile T *p, T value) {
-        touch_atomically(p, sizeof(T), true, false);
+    static void store(const void *place, volatile T *p, T value) {
+        touch_atomically(place, p, sizeof(T), true, false);
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
     }
     template <class F>
-    static T update(volatile T *p, F f) {
-        touch_atomically(p, sizeof(T), true, true);
+    static T update(const void *place, volatile T *p, F f) {
+        touch_atomically(place, p, sizeof(T), true, true);
         const T old = *p; // one thread runs
         *p = f(old);
         return old;
     }
     /// One that fails reads the line, but the processor has taken it for writing all the same.
-    static T compare_exchange(volatile T *p, T expected, T desired) {
-        return update(p, [&](T old) { return old == expected ? desired : old; });
+    static T compare_exchange(const void *place, volatile T *p, T expected, T desired) {
+        return update(place, p, [&](T old) { return old == expected ? desired : old; });
+    }
+    static int compare_exchange(const void *place, volatile T *p, T *expected, T desired) {
+        const T old = compare_exchange(place, p, *expected, desired);
+        const bool done = old == *expected;
+        *expected = old;
+        return done;
     }
 };
 
@@ -197,6 +231,9 @@ struct Word {
 
 using cairn::coherence::touch;
 using cairn::coherence::Word;
+
+/// Where the instrumented code is that called.
+#define CAIRN_PLACE __builtin_return_address(0)
 
 // The names and types are those that the compiler calls: LLVM's ThreadSanitizer instrumentation.
 extern "C" {
@@ -209,7 +246,11 @@ void cairn_simulated_wait() {
 
 /// A processor for each thread, however many the machine has.
 unsigned cairn_simulated_processors() {
-    return cairn::coherence::baton != nullptr ? cairn::coherence::baton->processors() : 1;
+    if (cairn::coherence::baton != nullptr) {
+        return cairn::coherence::baton->processors();
+    }
+    const char *const number = std::getenv(cairn::coherence::processors_variable);
+    return number != nullptr ? static_cast<unsigned>(std::atoi(number)) : 1;
 }
 
 void __tsan_init() {}
@@ -220,22 +261,22 @@ void __tsan_atomic_signal_fence(int) {}
 
 #define CAIRN_ACCESS(bytes)                                                                                  \
     void __tsan_read##bytes(void *p) {                                                                       \
-        touch(p, bytes, false);                                                                              \
+        touch(CAIRN_PLACE, p, bytes, false);                                                                 \
     }                                                                                                        \
     void __tsan_write##bytes(void *p) {                                                                      \
-        touch(p, bytes, true);                                                                               \
+        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
     }                                                                                                        \
     void __tsan_unaligned_read##bytes(void *p) {                                                             \
-        touch(p, bytes, false);                                                                              \
+        touch(CAIRN_PLACE, p, bytes, false);                                                                 \
     }                                                                                                        \
     void __tsan_unaligned_write##bytes(void *p) {                                                            \
-        touch(p, bytes, true);                                                                               \
+        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
     }                                                                                                        \
     void __tsan_read_write##bytes(void *p) {                                                                 \
-        touch(p, bytes, true);                                                                               \
+        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
     }                                                                                                        \
     void __tsan_unaligned_read_write##bytes(void *p) {                                                       \
-        touch(p, bytes, true);                                                                               \
+        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
     }
 CAIRN_ACCESS(1)
 CAIRN_ACCESS(2)
@@ -245,69 +286,66 @@ CAIRN_ACCESS(16)
 #undef CAIRN_ACCESS
 
 void __tsan_read_range(void *p, unsigned long size) {
-    touch(p, size, false);
+    touch(CAIRN_PLACE, p, size, false);
 }
 void __tsan_write_range(void *p, unsigned long size) {
-    touch(p, size, true);
+    touch(CAIRN_PLACE, p, size, true);
 }
 void __tsan_vptr_update(void **p, void *) {
-    touch(p, sizeof(void *), true);
+    touch(CAIRN_PLACE, p, sizeof(void *), true);
 }
 void __tsan_vptr_read(void **p) {
-    touch(p, sizeof(void *), false);
+    touch(CAIRN_PLACE, p, sizeof(void *), false);
 }
 
 void *__tsan_memcpy(void *to, const void *from, unsigned long size) {
-    touch(from, size, false);
-    touch(to, size, true);
+    touch(CAIRN_PLACE, from, size, false);
+    touch(CAIRN_PLACE, to, size, true);
     return std::memcpy(to, from, size);
 }
 void *__tsan_memmove(void *to, const void *from, unsigned long size) {
-    touch(from, size, false);
-    touch(to, size, true);
+    touch(CAIRN_PLACE, from, size, false);
+    touch(CAIRN_PLACE, to, size, true);
     return std::memmove(to, from, size);
 }
 void *__tsan_memset(void *to, int byte, unsigned long size) {
-    touch(to, size, true);
+    touch(CAIRN_PLACE, to, size, true);
     return std::memset(to, byte, size);
 }
 
 #define CAIRN_ATOMIC(bits, T)                                                                                \
     T __tsan_atomic##bits##_load(const volatile T *p, int) {                                                 \
-        return Word<T>::load(p);                                                                             \
+        return Word<T>::load(CAIRN_PLACE, p);                                                                \
     }                                                                                                        \
     void __tsan_atomic##bits##_store(volatile T *p, T v, int) {                                              \
-        Word<T>::store(p, v);                                                                                \
+        Word<T>::store(CAIRN_PLACE, p, v);                                                                   \
     }                                                                                                        \
     T __tsan_atomic##bits##_exchange(volatile T *p, T v, int) {                                              \
-        return Word<T>::update(p, [v](T) { return v; });                                                     \
+        return Word<T>::update(CAIRN_PLACE, p, [v](T) { return v; });                                        \
     }                                                                                                        \
     T __tsan_atomic##bits##_fetch_add(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(p, [v](T old) { return static_cast<T>(old + v); });                           \
+        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old + v); });              \
     }                                                                                                        \
     T __tsan_atomic##bits##_fetch_sub(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(p, [v](T old) { return static_cast<T>(old - v); });                           \
+        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old - v); });              \
     }                                                                                                        \
     T __tsan_atomic##bits##_fetch_and(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(p, [v](T old) { return static_cast<T>(old & v); });                           \
+        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old & v); });              \
     }                                                                                                        \
     T __tsan_atomic##bits##_fetch_or(volatile T *p, T v, int) {                                              \
-        return Word<T>::update(p, [v](T old) { return static_cast<T>(old | v); });                           \
+        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old | v); });              \
     }                                                                                                        \
     T __tsan_atomic##bits##_fetch_xor(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(p, [v](T old) { return static_cast<T>(old ^ v); });                           \
+        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old ^ v); });              \
     }                                                                                                        \
     T __tsan_atomic##bits##_compare_exchange_val(volatile T *p, T expected, T v, int, int) {                 \
-        return Word<T>::compare_exchange(p, expected, v);                                                    \
+        return Word<T>::compare_exchange(CAIRN_PLACE, p, expected, v);                                       \
     }                                                                                                        \
     int __tsan_atomic##bits##_compare_exchange_strong(volatile T *p, T *expected, T v, int, int) {           \
-        const T old = Word<T>::compare_exchange(p, *expected, v);                                            \
-        const bool done = old == *expected;                                                                  \
-        *expected = old;                                                                                     \
-        return done;                                                                                         \
+        return Word<T>::compare_exchange(CAIRN_PLACE, p, expected, v);                                       \
     }                                                                                                        \
-    int __tsan_atomic##bits##_compare_exchange_weak(volatile T *p, T *expected, T v, int a, int b) {         \
-        return __tsan_atomic##bits##_compare_exchange_strong(p, expected, v, a, b);                          \
+    int __tsan_atomic##bits##_compare_exchange_weak(volatile T *p, T *expected, T v, int, int) {             \
+        return Word<T>::compare_exchange(CAIRN_PLACE, p, expected, v);                                       \
     }
 CAIRN_ATOMIC(8, unsigned char)
 CAIRN_ATOMIC(16, unsigned short)
@@ -318,15 +356,24 @@ CAIRN_ATOMIC(64, unsigned long)
 __extension__ using Wide = unsigned __int128;
 
 Wide __tsan_atomic128_load(const volatile Wide *p, int) {
-    cairn::coherence::touch_atomically(p, sizeof(Wide), false, false);
+    cairn::coherence::touch_atomically(CAIRN_PLACE, p, sizeof(Wide), false, false);
     return *p;
 }
 void __tsan_atomic128_store(volatile Wide *p, Wide v, int) {
-    cairn::coherence::touch_atomically(p, sizeof(Wide), true, false);
+    cairn::coherence::touch_atomically(CAIRN_PLACE, p, sizeof(Wide), true, false);
     *p = v;
 }
+Wide __tsan_atomic128_exchange(volatile Wide *p, Wide v, int) {
+    return Word<Wide>::update(CAIRN_PLACE, p, [v](Wide) { return v; });
+}
+int __tsan_atomic128_compare_exchange_strong(volatile Wide *p, Wide *expected, Wide v, int, int) {
+    return Word<Wide>::compare_exchange(CAIRN_PLACE, p, expected, v);
+}
+int __tsan_atomic128_compare_exchange_weak(volatile Wide *p, Wide *expected, Wide v, int, int) {
+    return Word<Wide>::compare_exchange(CAIRN_PLACE, p, expected, v);
+}
 Wide __tsan_atomic128_compare_exchange_val(volatile Wide *p, Wide expected, Wide v, int, int) {
-    return Word<Wide>::compare_exchange(p, expected, v);
+    return Word<Wide>::compare_exchange(CAIRN_PLACE, p, expected, v);
 }
 
 } // extern "C"

@@ -10,6 +10,7 @@
 #include "cache.hpp"
 
 #include <functional>
+#include <unordered_map>
 
 namespace cairn::coherence {
 
@@ -35,7 +36,23 @@ void meet();
 void program_writes(void *p, std::size_t size);
 void program_reads(const void *p, std::size_t size);
 
-/// Of all that the allocator did since the start.
+/// Of all that the allocator, and the program, did since the start.
 Traffic allocator_traffic();
+Traffic program_traffic();
+
+/// From now on, the allocator's traffic by the place in its code that made it: the address a call returns to.
+void want_places();
+const std::unordered_map<const void *, Traffic> &allocator_places();
+
+/// For what stands in for the C library. An access that the compiler did not instrument, by the thread that runs:
+void touch(const void *place, const volatile void *p, std::size_t size, bool write);
+void touch_atomically(const void *place, const volatile void *p, std::size_t size, bool write, bool rmw);
+/// Who runs; 0 before `run`.
+unsigned this_thread();
+/// A clock that is the same in every run: an access takes a nanosecond, and the processors work at one time.
+std::uint64_t nanoseconds();
+
+/// Tells how many processors there will be, before `run`.
+inline constexpr const char *processors_variable = "CAIRN_SIMULATED_PROCESSORS";
 
 } // namespace cairn::coherence

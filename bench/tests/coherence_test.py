@@ -2,10 +2,16 @@
 """The counts of coherence traffic: the same in every run, nothing where nothing is shared, and what a lock costs."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import allocators, instrumented  # noqa: E402
 
 BUILD = os.environ["BUILD_DIR"]
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -78,6 +84,99 @@ class Table(unittest.TestCase):
             ended = table(*arguments)
             self.assertEqual(ended.returncode, 2)
             self.assertEqual(ended.stdout, "")
+
+
+def peer_counts(library, *arguments):
+    ended = subprocess.run([os.path.join(FOLDER, "peer-coherence"), *arguments], capture_output=True, text=True, timeout=100,
+                           env={**os.environ, "LD_PRELOAD": library})
+    if ended.returncode != 0:
+        raise AssertionError("%s: status %d, %s" % (library, ended.returncode, ended.stderr))
+    return json.loads(ended.stdout)
+
+
+@unittest.skipUnless(os.path.exists(program("cairn")) and shutil.which("objcopy"), "not built: no clang++-19, or no objcopy")
+class KnownPeer(unittest.TestCase):
+    """A peer whose traffic can be told without counting (known_peer.c), built as all are."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.library = os.path.join(cls.folder.name, "known.so")
+        source = os.path.join(BENCH, "tests", "known_peer.c")
+        instrumented.link(instrumented.compile_all([source], cls.folder.name, []), "known_malloc", "known_free", cls.library,
+                          cls.folder.name)
+
+    def test_each_line_moves_once_in_each_call(self):
+        for threads in ("2", "7", "64"):
+            found = peer_counts(self.library, "--threads", threads)
+            self.assertEqual((found["allocator"], found["writes"], found["reads"], found["upgrades"]), ("known", 2, 0, 0))
+            self.assertEqual((found["rmws"], found["program"], found["falsely_shared"]), (3, 0, 0))
+
+    def test_nothing_moves_on_one_processor(self):
+        found = peer_counts(self.library, "--threads", "1")
+        self.assertEqual((found["transfers"], found["rmws"]), (0, 3))
+
+    def test_a_batch_takes_the_line_once(self):
+        self.assertEqual(peer_counts(self.library, "--threads", "3", "--batch", "10")["writes"], 0.2)
+
+    def test_a_thread_that_waits_for_the_mutex_gives_the_baton_on(self):
+        for seed in range(1, 6):
+            arguments = ["--threads", "5", "--seed", str(seed)]
+            found = peer_counts(self.library, *arguments)
+            self.assertEqual(found["pairs"], 1000)
+            self.assertGreaterEqual(found["rmws"], 3)
+            self.assertEqual(found, peer_counts(self.library, *arguments))
+
+    def test_threads_end_as_they_do_with_the_c_library(self):
+        ended = subprocess.run([os.path.join(FOLDER, "peer-coherence"), "--threads", "9"], capture_output=True, text=True, timeout=100,
+                               env={**os.environ, "LD_PRELOAD": self.library})
+        self.assertEqual(ended.stderr, "all threads ended\n")
+
+    def test_places_are_the_lines_of_the_source(self):
+        found = peer_counts(self.library, "--threads", "2", "--places", "1")
+        lines = set()
+        for place in found["places"]:
+            lines.add(subprocess.run(["addr2line", "-fse", place["module"], hex(place["offset"] - 1)], capture_output=True,
+                                     text=True).stdout.split()[0])
+        self.assertEqual(lines, {"known_malloc", "known_free"})
+        self.assertAlmostEqual(sum(place["transfers"] for place in found["places"]), found["transfers"])
+
+    def test_what_would_wait_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "waits.c")
+            with open(source, "w") as file:
+                file.write("#include <semaphore.h>\nvoid *m(void *p) { sem_wait(p); return p; }\nvoid f(void *p) { (void)p; }\n")
+            with self.assertRaisesRegex(instrumented.Failed, "sem_wait"):
+                instrumented.link(instrumented.compile_all([source], folder, []), "m", "f", os.path.join(folder, "w.so"), folder)
+
+    def test_nothing_is_preloaded(self):
+        ended = subprocess.run([os.path.join(FOLDER, "peer-coherence")], capture_output=True, text=True, timeout=10)
+        self.assertEqual(ended.returncode, 2)
+        self.assertEqual(ended.stderr.count("\n"), 1)
+
+
+@unittest.skipUnless(os.path.exists(program("cairn")), "not built: no clang++-19")
+class Peers(unittest.TestCase):
+    """Those that are in the cache folder."""
+
+    def library(self, name):
+        path = os.path.join(allocators.peers_folder(), "coherence", name + ".so")
+        if not os.path.exists(path):
+            self.skipTest("bench/peers.py --coherence %s has not been run" % name)
+        return path
+
+    def test_two_runs_are_the_same(self):
+        for name in ("mimalloc2", "snmalloc", "jemalloc5"):
+            with self.subTest(name):
+                for seed in ("0", "3"):
+                    arguments = ["--workload", "bleeding", "--threads", "4", "--batch", "8", "--seed", seed]
+                    self.assertEqual(peer_counts(self.library(name), *arguments), peer_counts(self.library(name), *arguments))
+
+    def test_local_pairs_move_nothing(self):
+        for name in ("mimalloc2", "mimalloc3", "jemalloc5"):
+            with self.subTest(name):
+                self.assertEqual(peer_counts(self.library(name), "--threads", "4")["transfers"], 0)
 
 
 if __name__ == "__main__":
