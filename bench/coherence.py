@@ -29,6 +29,8 @@ ROWS = {
     "remote, 32 at a time": ["--workload", "remote", "--batch", "32", "--steps", "40", "--warmup", "80"],
     "one producer": ["--workload", "producer", "--steps", "400", "--warmup", "1000"],
     "producer, 32 at a time": ["--workload", "producer", "--batch", "32", "--steps", "40", "--warmup", "80"],
+    "active-false": ["--workload", "active", "--size", "8"],
+    "passive-false": ["--workload", "passive", "--size", "8"],
     "larson": ["--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400"],
     "larson, once a block": ["--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400",
                              "--replacements", "1"],

@@ -119,6 +119,27 @@ void producer(Worker &w) {
     }
 }
 
+/// Hoard's active-false: each thread has one block, and the others have theirs at the same time.
+void active(Worker &w) {
+    drop(w.held[0]);
+    w.held[0] = take(w.thread, w.size);
+}
+
+/// Hoard's passive-false: thread 0 has a block for each, which they free before they take one of their own.
+void passive(Worker &w) {
+    drop(w.held[0]);
+    if (w.thread == 0) {
+        for (unsigned to = 1; to < w.threads; ++to) {
+            pass_on(to, take(0, w.size));
+        }
+    }
+    while (!mail[w.thread].empty()) {
+        drop(mail[w.thread].front());
+        mail[w.thread].pop_front();
+    }
+    w.held[0] = take(w.thread, w.size);
+}
+
 /// Blocks of all sizes that live long and short, nothing passes between threads.
 void mixed(Worker &w) {
     for (std::size_t i = 0; i < w.batch; ++i) {
@@ -181,8 +202,8 @@ struct Workload {
     unsigned least_threads;
 };
 constexpr Workload workloads[] = {
-    {"local", local, 1}, {"remote", remote, 2},     {"producer", producer, 2},
-    {"mixed", mixed, 1}, {"bleeding", bleeding, 2}, {"larson", larson, 2},
+    {"local", local, 1},       {"remote", remote, 2}, {"producer", producer, 2}, {"mixed", mixed, 1},
+    {"bleeding", bleeding, 2}, {"larson", larson, 2}, {"active", active, 1},     {"passive", passive, 2},
 };
 
 const Workload *find(const char *name) {
@@ -232,8 +253,8 @@ void print_places(const std::unordered_map<const void *, Traffic> &places, doubl
 
 int main(int count, char **words) {
     cairn::bench::Options options(count, words, "counts the coherence traffic of an allocator");
-    const char *const name =
-        options.word("workload", "local", "local, remote, producer, mixed, bleeding or larson");
+    const char *const name = options.word(
+        "workload", "local", "local, remote, producer, mixed, bleeding, larson, active or passive");
     Schedule schedule;
     schedule.threads = static_cast<unsigned>(options.number("threads", 2, "at most 256"));
     const std::uint64_t size = options.number("size", 64, "of a block, in bytes");

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// False sharing, counted (Hoard, Table 3): blocks handed out in a line that has a live block of another thread, where
-// the program itself never passed a block of the line from one thread to another.
+// False sharing, counted (Hoard, Table 3): blocks handed out in a line that has a live block of another thread, which the
+// program itself did not pass on. So an allocator answers for what it cuts from a line for two threads (active), and for
+// what it lets a thread use again that was only passed to it to be freed (passive).
 //
 // Threads: one at a time (the baton).
 #pragma once
 
 #include "cache.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace cairn::coherence {
 
@@ -16,29 +20,38 @@ public:
         ++blocks_;
         bool shared = false;
         each_line(p, size, [&](Line &line) {
-            shared |= line.blocks != 0 && line.thread != thread && !line.passed;
-            line.passed = line.passed && line.blocks != 0;
-            line.thread = thread;
-            ++line.blocks;
+            for (const Live &other : line) {
+                shared |= other.thread != thread && !other.passed;
+            }
+            line.push_back({p, thread, false});
         });
         shared_ += shared ? 1 : 0;
     }
     void passed_on(const void *p, std::size_t size) {
-        each_line(p, size, [](Line &line) { line.passed = true; });
+        each_line(p, size, [p](Line &line) { find(line, p).passed = true; });
     }
     void freed(const void *p, std::size_t size) {
-        each_line(p, size, [](Line &line) { --line.blocks; });
+        each_line(p, size, [p](Line &line) {
+            find(line, p) = line.back();
+            line.pop_back();
+        });
     }
 
     std::uint64_t blocks() const { return blocks_; }
     std::uint64_t shared() const { return shared_; }
 
 private:
-    struct Line {
-        unsigned blocks = 0;
-        unsigned thread = 0;
-        bool passed = false;
+    struct Live {
+        const void *block;
+        unsigned thread; ///< whom it was handed out to
+        bool passed;
     };
+    using Line = std::vector<Live>;
+
+    static Live &find(Line &line, const void *block) {
+        return *std::find_if(line.begin(), line.end(),
+                             [block](const Live &live) { return live.block == block; });
+    }
 
     template <class F>
     void each_line(const void *p, std::size_t size, F f) {

@@ -57,6 +57,13 @@ class Counts(unittest.TestCase):
         self.assertGreater(counts("serial", "--threads", "8")["transfers"], 2)
         self.assertGreater(counts("serial", "--threads", "8", "--workload", "mixed", "--batch", "8")["falsely_shared"], 0)
 
+    def test_false_sharing_is_the_allocators(self):
+        for workload, shares in (("active", "serial"), ("passive", "private")):
+            arguments = ["--workload", workload, "--size", "8", "--threads", "8"]
+            self.assertEqual(counts("cairn", *arguments)["falsely_shared"], 0)
+            if os.path.exists(program(shares)):
+                self.assertGreater(counts(shares, *arguments)["falsely_shared"], 100, workload)
+
     def test_bad_arguments_are_one_line(self):
         for arguments in (["--workload", "nothing"], ["--threads", "257"], ["--workload", "remote", "--threads", "1"],
                           ["--batch", "0"], ["--nonsense", "1"]):
