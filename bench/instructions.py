@@ -12,7 +12,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report, workloads  # noqa: E402
-from run import choose_allocators, comma_list, complain, positive  # noqa: E402
+from lib.choice import choose_allocators, comma_list, complain, positive  # noqa: E402
 
 
 def numbers(text):

@@ -15,7 +15,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, debian, instrumented  # noqa: E402
+from lib import allocators, debian, instrumented, results  # noqa: E402
 
 # Pinned, so that figures can be compared: a crate and its version.
 CRATES = {"libmimalloc-sys": "0.1.49", "snmalloc-sys": "0.7.6", "tikv-jemalloc-sys": "0.7.1", "libtcmalloc-sys": "0.1.14"}
@@ -103,6 +103,23 @@ PEERS = {"mimalloc2": mimalloc("v2"), "mimalloc3": mimalloc("v3"), "snmalloc": s
          "tcmalloc-new": tcmalloc}
 
 
+# For results: the crate that each is from.
+CRATE_OF = {"mimalloc2": "libmimalloc-sys", "mimalloc3": "libmimalloc-sys", "snmalloc": "snmalloc-sys",
+            "jemalloc5": "tikv-jemalloc-sys", "tcmalloc-new": "libtcmalloc-sys"}
+
+
+def note_versions(folder):
+    """Of the sources that are there, not of those that would be fetched today."""
+    versions = {}
+    for name, origin in CRATE_OF.items():
+        manifest = os.path.join(folder, "sources", origin, "Cargo.toml")
+        if os.path.exists(os.path.join(folder, "lib%s.so" % name)) and os.path.exists(manifest):
+            with open(manifest) as file:
+                found = re.search(r'^version = "(.*)"$', file.read(), re.MULTILINE)
+            versions["lib%s.so" % name] = "%s %s" % (origin, found.group(1) if found else "")
+    results.write(os.path.join(folder, "versions.json"), versions)
+
+
 def crate(*path):
     return lambda folder: os.path.join(sources(folder), *path)
 
@@ -152,6 +169,8 @@ def main(words):
                 say("%s: %s" % (name, trouble))
                 return 1
             os.rename(aside, out)
+    if not coherence:
+        note_versions(folder)
     return 0
 
 

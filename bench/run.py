@@ -1,165 +1,104 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs workloads under several allocators side by side, and prints time and memory. See docs/benchmarks.md."""
-import argparse
 import os
 import sys
-import tempfile
-import time
-from dataclasses import asdict
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, figures, machine, measure, places, report, results, series, workloads  # noqa: E402
-
-ROOT = places.ROOT
-
-
-def complain(text):
-    print("bench: " + text, file=sys.stderr)
+from lib import allocators, choice, command_line, compare, figures, places, report, results, workloads  # noqa: E402
+from lib.choice import complain  # noqa: E402
+from lib.session import Session  # noqa: E402
+from lib.terminal import show  # noqa: E402
 
 
-def comma_list(text):
-    return [part for part in text.split(",") if part]
+def print_tables(found):
+    names = [allocator["name"] for allocator in found["allocators"]]
+    cases = [case["case"] for case in found["cases"]]
+    rows = figures.rows(found["samples"], cases, names, found["baseline"], found["by"], found.get("extras", []))
+    show(report.whole(rows, names, found["baseline"], found["by"]))
+    return rows
 
 
-def positive(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+def print_comparison(path, old, new):
+    show("\n" + report.comparison(*compare.changes(old, new), os.path.basename(path)))
 
 
-def thread_counts(text):
-    return [positive(part) for part in comma_list(text)]
-
-
-def read_arguments(arguments):
-    parser = argparse.ArgumentParser(prog="cairn bench", description=__doc__)
-    parser.add_argument("--allocators", action="append", metavar="LIST",
-                        help="names (%s), paths or NAME=PATH.so, separated by commas; repeat the option for one "
-                             "with settings: NAME=PATH.so;VARIABLE=VALUE" % ", ".join(allocators.KNOWN))
-    parser.add_argument("--workloads", type=comma_list, default=workloads.DEFAULT, metavar="LIST",
-                        help="of: %s" % ", ".join(workload.name for workload in workloads.WORKLOADS).replace("%", "%%"))
-    parser.add_argument("--repeat", type=positive, metavar="N", help="repetitions (5; with --quick 1)")
-    parser.add_argument("--threads", type=thread_counts, default=[len(os.sched_getaffinity(0))], metavar="LIST",
-                        help="numbers of threads (the number of processors)")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the work, once: does everything run?")
-    parser.add_argument("--baseline", default="glibc", metavar="NAME", help="what ratios are taken to (glibc)")
-    parser.add_argument("--by", choices=sorted(figures.TIMES), default="wall", help="the time to compare (wall)")
-    parser.add_argument("--sample", type=int, default=0, metavar="MS",
-                        help="look at smaps_rollup every MS milliseconds (off: it costs time)")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS",
-                        help="when a run counts as hung (10 times its reference run, at least %d s)"
-                             % series.LEAST_TIMEOUT)
-    parser.add_argument("--build", default=places.default_build(), metavar="DIR",
-                        help="the build to take programs and libcairn.so from (build/release)")
-    parser.add_argument("--json", metavar="FILE", help="where results go (bench/results/local/DATE-TIME.json)")
-    return parser.parse_args(arguments)
-
-
-def choose_allocators(given, build):
-    """Those that can take part; for every other one a line that says why not."""
-    chosen, probe = [], places.program(build, "probe")
-    for specification in given:
+def list_what_is_there(build):
+    for name, members in choice.groups(build).items():
+        if name != "all":
+            print("%-8s %s" % (name, ", ".join(members) or "none"))
+    print("others   glibc, cairn, NAME=PATH.so")
+    print("workloads")
+    for workload in workloads.WORKLOADS:
         try:
-            allocator = allocators.parse(specification, build)
-            provider = allocators.confirm(allocator, probe, measure.clean_environment())
-        except allocators.Unavailable as why:
-            complain("skipped: %s" % why)
-            continue
-        if any(other.name == allocator.name for other in chosen):
-            complain("skipped: %s: a second allocator of that name" % allocator.name)
-            continue
-        chosen.append(allocator)
-        allocator.provider = provider
-    return chosen
-
-
-def choose_cases(names, build, threads, scale):
-    known = {workload.name: workload for workload in workloads.WORKLOADS}
-    cases = []
-    for name in names:
-        if name not in known:
-            complain("no workload is called '%s'; there are %s" % (name, ", ".join(known)))
-            raise SystemExit(2)
-        try:
-            cases += known[name].cases(build, threads, scale)
+            workload.cases(build, [1], workloads.QUICK_SCALE)
+            print("  " + workload.name)
         except workloads.Missing as why:
-            complain("skipped: %s" % why)
-    return cases
+            print("  " + str(why))
 
 
-def portable(word):
-    """Words in result files: the system's paths as they are, this tree's from its root, of all others the name."""
-    if ROOT + os.sep in word:
-        return word.replace(ROOT + os.sep, "")
-    return os.path.basename(word) if word.startswith("/") and not word.startswith(("/usr/", "/lib")) else word
+def prepare(options):
+    """A session, None if there is nothing to run."""
+    if not os.path.exists(places.program(options.build, "launch")):
+        complain("%s is missing: build the project first" % places.program(options.build, "launch"))
+        return None
+    words = choice.allocator_words(options.allocators or allocators.KNOWN, options.build)
+    chosen = choice.choose_allocators(words, options.build)
+    cases = choice.choose_cases(options.workloads, options.build, options.threads, options.scale)
+    if not chosen or not cases:
+        complain("nothing to run")
+        return None
+    baseline = options.baseline
+    if baseline not in [allocator.name for allocator in chosen]:
+        complain("%s is not among the allocators: ratios are to %s" % (baseline, chosen[0].name))
+        baseline = chosen[0].name
+    return Session(options, chosen, cases, baseline)
 
 
-def describe_allocator(allocator):
-    return {"name": allocator.name, "library": portable(os.path.realpath(allocator.provider)),
-            "sha256": allocators.sha256(allocator.provider), "package": allocators.package(allocator.provider),
-            "environment": allocator.environment}
-
-
-def describe_case(case):
-    return {"case": case.label, "workload": case.name, "threads": case.threads,
-            "command": [portable(word) for word in case.command],
-            "environment": case.environment}
+def measure_and_show(options, old):
+    session = prepare(options)
+    if session is None:
+        return 2
+    results.check_writable(session.path)
+    session.run()
+    if not session.samples:
+        complain("no run was made")
+        return 130 if session.interrupted else 1
+    found = session.results()
+    rows = print_tables(found)
+    if old:
+        print_comparison(options.compare, old, found)
+    print("\n%d runs in %.0f s%s; all samples are in %s" %
+          (len(found["samples"]) + len(found["extras"]), found["seconds"], ", interrupted" if session.interrupted else "",
+           os.path.relpath(session.path)))
+    if session.interrupted:
+        return 130
+    return 1 if session.left_out or any(row.trouble for row in rows) else 0
 
 
 def main(arguments):
-    options = read_arguments(arguments)
-    repeat = options.repeat or (1 if options.quick else 5)
-    launcher = places.program(options.build, "launch")
-    if not os.path.exists(launcher):
-        complain("%s is missing: build the project first" % launcher)
-        return 2
-    given = [part for text in options.allocators or allocators.KNOWN
-             for part in ([text] if ";" in text else comma_list(text))]
-    chosen = choose_allocators(given, options.build)
-    cases = choose_cases(options.workloads, options.build, options.threads,
-                         workloads.QUICK_SCALE if options.quick else 100)
-    if not chosen or not cases:
-        complain("nothing to run")
-        return 2
-    names = [allocator.name for allocator in chosen]
-    baseline = options.baseline
-    if baseline not in names:
-        complain("%s is not among the allocators: ratios are to %s" % (baseline, names[0]))
-        baseline = names[0]
-
-    started = time.time()
-    samples, left_out, interrupted = [], 0, False
-    described = {"machine": machine.facts()}
-    with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
-        try:
-            expected = series.references(launcher, cases, folder, options.timeout, complain)
-            left_out = len(cases) - len(expected)
-            cases = [case for case in cases if case.label in expected]
-            for sample in series.run(launcher, cases, chosen, repeat, folder, expected, options.timeout,
-                                     options.sample):
-                samples.append(sample)
-        except KeyboardInterrupt:
-            interrupted = True
-    if not samples:
-        complain("no run was made")
+    options = command_line.read(arguments, __doc__)
+    options.build = os.path.abspath(options.build)
+    if options.list:
+        list_what_is_there(options.build)
+        return 0
+    try:
+        old = results.read(options.compare) if options.compare else None
+        if not options.show:
+            return measure_and_show(options, old)
+        found = results.read(options.show)
+        print_tables(found)
+        if old:
+            print_comparison(options.compare, old, found)
+        return 0
+    except results.Unusable as why:
+        complain(str(why))
         return 1
-
-    rows = figures.rows(samples, [case.label for case in cases], names, baseline, options.by)
-    path = options.json or os.path.join(places.results_folder(), time.strftime("%Y%m%d-%H%M%S.json", time.localtime(started)))
-    results.write(path, {
-        "format": 1, "started": started, "seconds": time.time() - started, "interrupted": interrupted,
-        **described, "repeat": repeat, "quick": options.quick, "baseline": baseline, "by": options.by,
-        "allocators": [describe_allocator(allocator) for allocator in chosen],
-        "cases": [describe_case(case) for case in cases],
-        "summary": [asdict(row) for row in rows], "samples": samples})
-    print(report.whole(rows, names, baseline, options.by))
-    print("\n%d runs in %.0f s%s; all samples are in %s" %
-          (len(samples), time.time() - started, ", interrupted" if interrupted else "", os.path.relpath(path)))
-    return 1 if interrupted or left_out or any(row.trouble for row in rows) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt: # before the first run, or while the tables are printed
+        sys.exit(130)

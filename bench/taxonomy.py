@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 
 import instructions  # noqa: E402
 from lib import allocators, measure, places, report, results  # noqa: E402
-from run import complain  # noqa: E402
+from lib.choice import complain  # noqa: E402
 
 # What Table 7 has of each (section 6 of the paper), and LKmalloc's section 7 for those that it adds: fast, scalable,
 # avoids false sharing, blowup.

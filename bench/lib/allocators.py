@@ -2,7 +2,6 @@
 """Allocators: a name, the library to preload (none: the C library's own), and settings for its environment."""
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -111,24 +110,3 @@ def confirm(allocator, probe, environment):
         raise Unavailable("%s: preloading %s has no effect, malloc still comes from %s"
                           % (allocator.name, allocator.library, provider))
     return provider
-
-
-def sha256(path):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
-
-
-def package(path):
-    """Name and version of the Debian package a file is from, or None."""
-    real = os.path.realpath(path)
-    for candidate in (real, real.removeprefix("/usr")):
-        try:
-            owner = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True)
-            if owner.returncode == 0:
-                name = owner.stdout.split(": ")[0]
-                version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name],
-                                         capture_output=True, text=True)
-                return "%s %s" % (name, version.stdout)
-        except OSError:
-            break
-    return None

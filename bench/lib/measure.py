@@ -17,7 +17,7 @@ def clean_environment():
 
 def last_line(path):
     with open(path, errors="replace") as file:
-        lines = [line.strip() for line in file if line.strip()]
+        lines = [line.strip() for line in file if line.strip() and not line.startswith("figures: ")]
     return lines[-1][:200] if lines else ""
 
 
@@ -42,24 +42,37 @@ def judge(figures, output, expected, complaint):
 
 
 def own_figures(path):
-    """What a workload measured itself: the line of its stderr that begins with "figures:"."""
+    """What a workload measured itself: the lines of its stderr that begin with "figures:"."""
+    found = {}
     with open(path, errors="replace") as file:
         for line in file:
             if line.startswith("figures: "):
-                return {"figures": json.loads(line.removeprefix("figures: "))}
-    return {}
+                found.update(json.loads(line.removeprefix("figures: ")))
+    return {"figures": found} if found else {}
 
 
-def run(launcher, case, allocator, folder, timeout, sample_ms=0, expected=None):
+def launch(command, environment):
+    """Whoever interrupts this also ends what the launcher has started: it does so when it is told to end."""
+    launcher = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        return *launcher.communicate(), launcher.returncode
+    except BaseException:
+        launcher.terminate()
+        launcher.wait()
+        raise
+
+
+def run(launcher, case, allocator, folder, timeout, sample_ms=0, expected=None, through=None, environment=None):
+    """`through` is the beginning of a command that starts the program by itself, the allocator's library too."""
     out, err = os.path.join(folder, "out"), os.path.join(folder, "err")
     command = [launcher, "--timeout", str(timeout), "--sample", str(sample_ms), "--stdout", out, "--stderr", err]
-    if allocator.library is not None:
+    if allocator.library is not None and through is None:
         command += ["--preload", allocator.library]
-    environment = {**clean_environment(), **case.environment, **allocator.environment}
-    launch = subprocess.run([*command, "--", *case.command], env=environment, capture_output=True, text=True)
-    if launch.returncode != 0:
-        return {"outcome": "failed", "detail": launch.stderr.strip() or "the launcher failed"}
-    figures = json.loads(launch.stdout)
+    variables = {**clean_environment(), **case.environment, **allocator.environment, **(environment or {})}
+    said, complaint, status = launch([*command, "--", *(through or []), *case.command], variables)
+    if status != 0:
+        return {"outcome": "failed", "detail": complaint.strip() or "the launcher failed"}
+    figures = json.loads(said)
     output = digest(out)
     outcome, detail = judge(figures, output, expected, last_line(err))
     return {"outcome": outcome, "detail": detail, **figures, **own_figures(err), "output_sha256": output}

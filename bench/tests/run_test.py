@@ -43,7 +43,7 @@ def outcomes(data, allocator):
 
 class BadAllocators(unittest.TestCase):
     def check(self, way, expected, *arguments):
-        run, data = bench("--quick", "--repeat", "2", "--workloads", "threadtest", "--allocators", BAD + way,
+        run, data = bench("--scale", "1", "--repeat", "2", "--workloads", "threadtest", "--allocators", BAD + way,
                           "--allocators", "glibc", *arguments)
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertEqual(set(outcomes(data, "bad")), {expected})
@@ -56,7 +56,7 @@ class BadAllocators(unittest.TestCase):
         self.assertIn("SIGSEGV", data["samples"][0]["detail"])
 
     def test_hang(self):
-        data = self.check("hang", "hang", "--timeout", "10")
+        data = self.check("hang", "hang", "--timeout", "5")
         self.assertEqual(len(outcomes(data, "bad")), 1, "it is not tried again")
 
     def test_overlap(self):
@@ -88,20 +88,20 @@ class BadAllocators(unittest.TestCase):
 
 class Choice(unittest.TestCase):
     def test_missing_library_is_one_line(self):
-        run, data = bench("--quick", "--workloads", "threadtest", "--allocators", "glibc,none=/nowhere/none.so")
+        run, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "glibc,none=/nowhere/none.so")
         self.assertEqual(run.returncode, 0)
         self.assertEqual(run.stderr.count("\n"), 1)
         self.assertIn("/nowhere/none.so", run.stderr)
         self.assertEqual(len(data["samples"]), 1)
 
     def test_library_without_malloc_is_refused(self):
-        run, data = bench("--quick", "--workloads", "threadtest", "--allocators", "m=%s" % no_malloc())
+        run, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "m=%s" % no_malloc())
         self.assertEqual(run.returncode, 2)
         self.assertIn("has no effect", run.stderr)
         self.assertIsNone(data)
 
     def test_results_name_no_place_of_this_machine(self):
-        _, data = bench("--quick", "--workloads", "sqlite", "--allocators", "glibc")
+        _, data = bench("--scale", "1", "--repeat", "1", "--workloads", "sqlite", "--allocators", "glibc")
         self.assertNotIn(workloads.HERE, json.dumps(data))
 
     def test_unknown_workload(self):
@@ -169,7 +169,7 @@ class Workloads(unittest.TestCase):
 
     def test_every_one_runs(self):
         chosen = "glibc,cairn" if os.environ["HAVE_CAIRN"] == "1" else "glibc"
-        run, data = bench("--quick", "--allocators", chosen, "--threads", "1,3", "--workloads",
+        run, data = bench("--scale", "1", "--allocators", chosen, "--repeat", "1", "--threads", "3", "--workloads",
                           ",".join(workload.name for workload in workloads.WORKLOADS))
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         for name in chosen.split(","):

@@ -37,7 +37,9 @@ int lab(const LabWord &word, char **arguments) {
     }
     // Where the script finds libraries and workloads.
     setenv("CAIRN_BUILD", own.parent_path().c_str(), 1);
-    std::string python = "python3";
+    // Packages of the system are for the system's own interpreter, whatever else the PATH has.
+    const std::string own_python = "/usr/bin/python3";
+    std::string python = fs::exists(own_python, error) ? own_python : "python3";
     std::string no_cache = "-B";
     std::vector<char *> words{python.data(), no_cache.data(), script.data()};
     while (*arguments != nullptr) {

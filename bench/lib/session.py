@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""A whole measurement: references, the timed series, the extra runs, and the results that all of it makes."""
+import os
+import signal
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from . import choice, describe, extras, figures, machine, places, results, series
+from .terminal import Progress
+
+
+@contextmanager
+def interruptible():
+    """Who is told to end by SIGTERM or SIGHUP ends as with Ctrl-C."""
+    def interrupt(_signal, _frame):
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Session:
+    def __init__(self, options, chosen, cases, baseline):
+        self.options, self.allocators, self.cases, self.baseline = options, chosen, cases, baseline
+        self.launcher = places.program(options.build, "launch")
+        self.started, self.interrupted = time.time(), False
+        self.expected, self.samples, self.extras = {}, [], []
+        self.left_out = 0
+        self.constant = {"machine": machine.facts(), "cairn": describe.cairn(options.build),
+                         "allocators": [describe.allocator(allocator) for allocator in chosen]}
+        self.path = options.output or os.path.join(
+            places.results_folder(), time.strftime("%Y%m%d-%H%M%S.json", time.localtime(self.started)))
+
+    def run(self):
+        kinds = [kind for kind in self.options.extras if not self.lacks(kind)]
+        runs = len(self.cases) * (2 + len(self.allocators) * (self.options.repeat + len(kinds)))
+        with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder, Progress(runs) as progress, interruptible():
+            try:
+                self.measure(folder, kinds, progress.step)
+            except KeyboardInterrupt:
+                self.interrupted = True
+        self.write()
+
+    def lacks(self, kind):
+        tool = extras.missing(kind)
+        if tool:
+            choice.complain("skipped: --%s: %s is not installed" % (kind, tool))
+        return tool
+
+    def measure(self, folder, kinds, step):
+        options = self.options
+        self.expected = series.references(self.launcher, self.cases, folder, options.timeout, choice.complain, step)
+        self.left_out = len(self.cases) - len(self.expected)
+        self.cases = [case for case in self.cases if case.label in self.expected]
+        runner = extras.Runner(options.build, folder, options.sample)
+        for case in self.cases:
+            step("%s live bytes" % case.label)
+            self.keep_extra("live", case, None, extras.live(runner, case, self.expected[case.label]))
+        repetition = 0
+        for sample in series.run(self.launcher, self.cases, self.allocators, options.repeat, folder, self.expected,
+                                 options.timeout, step=step):
+            if sample["repetition"] != repetition:  # whatever happens to this process, these are not lost
+                repetition = sample["repetition"]
+                self.write()
+            self.samples.append(sample)
+        for kind in kinds:
+            self.extra_runs(kind, runner, step)
+
+    def extra_runs(self, kind, runner, step):
+        small = {}
+        if kind == "instructions":
+            names = dict.fromkeys(case.name for case in self.cases)
+            small = {case.label: case for case in choice.choose_cases(names, self.options.build, self.options.threads,
+                                                                      extras.INSTRUCTIONS_SCALE)}
+        hung = {(sample["case"], sample["allocator"]) for sample in self.samples if sample["outcome"] == "hang"}
+        for case in self.cases:
+            for allocator in self.allocators:
+                step("%s %s %s" % (case.label, allocator.name, kind))
+                if (case.label, allocator.name) not in hung:
+                    reference = None if small else self.expected[case.label]
+                    self.keep_extra(kind, case, allocator.name,
+                                    extras.KINDS[kind](runner, small.get(case.label, case), allocator, reference))
+            self.write()
+
+    def keep_extra(self, kind, case, name, sample):
+        self.extras.append({"kind": kind, "case": case.label, "allocator": name, **sample})
+
+    def results(self):
+        options = self.options
+        names = [allocator.name for allocator in self.allocators]
+        rows = figures.rows(self.samples, [case.label for case in self.cases], names, self.baseline, options.by,
+                            self.extras)
+        return {"format": 1, "what": "cairn bench", "started": self.started, "seconds": time.time() - self.started,
+                "interrupted": self.interrupted, "left_out": self.left_out, **self.constant,
+                "repeat": options.repeat, "quick": options.quick, "baseline": self.baseline, "by": options.by,
+                "parameters": {"repeat": options.repeat, "scale": options.scale, "threads": options.threads,
+                               "timeout": options.timeout, "extras": options.extras, "sample_ms": options.sample,
+                               "linger_ms": extras.LINGER_MS, "instructions_scale": extras.INSTRUCTIONS_SCALE},
+                "cases": [describe.case(case) for case in self.cases],
+                "summary": [asdict(row) for row in rows], "samples": self.samples, "extras": self.extras}
+
+    def write(self):
+        if self.samples:
+            results.write(self.path, self.results())

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: MIT
+"""`cairn bench` as its user meets it: threads, complete results, extra runs, comparison, interruption, terminals."""
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ["BUILD_DIR"]
+LAB = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, LAB)
+
+from lib import compare, figures, places, results  # noqa: E402
+
+PROGRAMS = os.path.join(BUILD, "bin", "bench")
+CAIRN = os.path.join(BUILD, "bin", "cairn")
+BAD = "bad=%s;BAD_MALLOC=" % os.path.join(PROGRAMS, "libbad_malloc.so")
+COMMAND = [sys.executable, "-B", os.path.join(LAB, "run.py"), "--build", BUILD]
+SMALL = ["--scale", "1", "--repeat", "2", "--workloads", "threadtest", "--allocators", "glibc"]
+
+
+class Test(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def bench(self, *arguments, status=0, command=COMMAND, out="r.json"):
+        run = subprocess.run([*command, "-o", self.path(out), *arguments], capture_output=True, text=True)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run
+
+    def results(self, name="r.json"):
+        return results.read(self.path(name))
+
+
+class Series(Test):
+    def test_threads_and_complete_results(self):
+        run = self.bench(*SMALL, "--threads", "1,2,4", "--allocators", "again=glibc;SETTING=1")
+        self.assertEqual(run.stderr, "")
+        found = self.results()
+        self.assertEqual([case["case"] for case in found["cases"]], ["threadtest/1", "threadtest/2", "threadtest/4"])
+        self.assertEqual(len(found["samples"]), 2 * 3 * 2)
+        for name in ("wall", "user", "system", "peak_kib", "minor_faults", "major_faults", "outcome"):
+            self.assertTrue(all(name in sample for sample in found["samples"]), name)
+        order = [(sample["repetition"], sample["allocator"]) for sample in found["samples"]]
+        self.assertEqual(order, [(0, "glibc"), (0, "again")] * 3 + [(1, "again"), (1, "glibc")] * 3)
+        for name in ("processor", "kernel", "transparent_hugepage", "processors"):
+            self.assertTrue(found["machine"][name], name)
+        self.assertTrue({"version", "commit"} <= found["cairn"].keys())
+        self.assertEqual(found["parameters"]["threads"], [1, 2, 4])
+        for each in [*found["allocators"], *(file for case in found["cases"] for file in case["files"])]:
+            self.assertRegex(each["sha256"], "^[0-9a-f]{64}$")
+        live = [extra["live_bytes"] for extra in found["extras"] if extra["kind"] == "live"]
+        self.assertEqual(len(live), 3)
+        # 100,000 objects of 8 bytes, and what the program itself needs; several threads need not all be at their peak.
+        self.assertTrue(790_000 <= live[0] <= 1_000_000 and max(live) <= 1_000_000, live)
+
+    def test_extra_runs(self):
+        lacking = [tool for tool in ("strace", "valgrind")
+                   if not any(os.access(os.path.join(each, tool), os.X_OK) for each in os.environ["PATH"].split(":"))]
+        if lacking:
+            self.skipTest("not installed: " + ", ".join(lacking))
+        run = self.bench(*SMALL, "--threads", "2", "--memory", "--syscalls", "--instructions")
+        extras = {extra["kind"]: extra for extra in self.results()["extras"]}
+        self.assertEqual({extra["outcome"] for extra in extras.values()}, {"ok"}, extras)
+        self.assertGreater(extras["syscalls"]["syscalls"]["mmap"], 1)
+        self.assertGreater(extras["instructions"]["instructions"], 1_000_000)
+        memory = extras["memory"]
+        self.assertTrue(memory["curve"] and all(len(point) == 4 for point in memory["curve"]))
+        self.assertTrue(0 < memory["figures"]["drained_at"] < memory["wall"] - 0.9)
+        self.assertGreater(memory["figures"]["settled_kib"], 0)
+        for title in ("syscalls", "Minstr at 1%", "+1 s", "drained", "x live"):
+            self.assertIn(title, run.stdout)
+
+    def test_trouble_in_an_extra_run_is_a_row(self):
+        run = self.bench(*SMALL, "--threads", "1", "--repeat", "1", "--allocators", BAD + "crash", "--memory", status=1)
+        self.assertEqual({extra["outcome"] for extra in self.results()["extras"] if extra["allocator"] == "bad"}, {"crash"})
+        self.assertRegex(run.stdout, "CRASH.*memory: CRASH")
+
+    def test_bad_words_are_one_line(self):
+        for arguments in (["--threads", "0"], ["--threads", "x"], ["--repeat", "0"], ["--nonsense"], ["--scale", "0"]):
+            run = self.bench(*arguments, status=2)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        for arguments in (["--compare", "/nowhere/old.json"], ["--show", CAIRN], ["-o", "/proc/r.json", *SMALL],
+                          ["--compare", os.path.join(LAB, "run.py")]):
+            run = self.bench(*arguments, status=1)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+
+
+class Interrupted(Test):
+    def test_what_there_is_is_written(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            started = subprocess.Popen([*COMMAND, *SMALL, "--threads", "1", "--allocators", BAD + "hang", "--timeout", "300",
+                                        "-o", self.path("r.json")],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            hanging = self.wait_for_the_bad_one(started)
+            started.send_signal(number)
+            said, _ = started.communicate()
+            self.assertEqual(started.returncode, 130)
+            self.assertIn("interrupted", said)
+            found = self.results()
+            self.assertTrue(found["interrupted"])
+            self.assertEqual([sample["allocator"] for sample in found["samples"]], ["glibc"])
+            self.assertFalse(os.path.exists("/proc/%d/environ" % hanging) and b"BAD" in environment(hanging))
+            self.assertEqual(os.listdir(self.folder), ["r.json"])
+            os.unlink(self.path("r.json"))
+
+    def wait_for_the_bad_one(self, started):
+        """The process of the run that will hang: a grandchild, by the variable that it has."""
+        while started.poll() is None:
+            for launcher in children(started.pid):
+                for pid in children(launcher):
+                    if b"BAD_MALLOC=hang" in environment(pid) and b"LD_PRELOAD" in environment(pid) \
+                            and b"probe" not in command(pid):
+                        return pid
+            time.sleep(0.01)
+        self.fail("ended too early: " + started.communicate()[1])
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def children(pid):
+    return [int(child) for child in read("/proc/%d/task/%d/children" % (pid, pid)).split()]
+
+
+def environment(pid):
+    return read("/proc/%d/environ" % pid)
+
+
+def command(pid):
+    return read("/proc/%d/cmdline" % pid)
+
+
+class Comparison(Test):
+    MACHINE = {"kernel": "1", "load": 1}
+
+    def made_up(self, times, peak=1000, outcome="ok", sha="a"):
+        """Two allocators, of which one never changes."""
+        samples = [{"case": "c", "allocator": name, "repetition": i, "outcome": outcome if name == "new" else "ok", "detail": "",
+                    "wall": wall, "user": wall, "system": 0, "peak_kib": peak, "minor_faults": 10}
+                   for name, walls in (("glibc", [1.0] * len(times)), ("new", times)) for i, wall in enumerate(walls)]
+        return {"format": 1, "baseline": "glibc", "by": "wall", "machine": self.MACHINE, "samples": samples,
+                "cases": [{"case": "c", "command": ["p", "1"]}],
+                "allocators": [{"name": "glibc", "sha256": "g"}, {"name": "new", "sha256": sha}]}
+
+    def moved(self, old, new):
+        changes, notes = compare.changes(old, new)
+        return [change.moved for change in changes if change.allocator == "new"][0], notes
+
+    def test_beyond_the_spread(self):
+        old = self.made_up([1.0, 1.1, 1.2])
+        self.assertEqual(self.moved(old, self.made_up([1.19, 1.3, 1.4])), ([], []))
+        self.assertEqual(self.moved(old, self.made_up([1.21, 1.3, 1.4]))[0], ["wall slower", "cpu slower", "ratio slower"])
+        self.assertEqual(self.moved(old, self.made_up([0.7, 0.8, 0.9]))[0], ["wall faster", "cpu faster", "ratio faster"])
+        self.assertEqual(self.moved(old, self.made_up([1.0, 1.1, 1.2], peak=1100))[0], ["more memory"])
+        change = compare.changes(old, self.made_up([2.0, 2.2, 2.4]))[0][1]
+        self.assertEqual(change.ratios["wall"], figures.Spread(2.0, 2.0 / 1.2, 2.4))
+
+    def test_one_run_has_no_spread(self):
+        self.assertEqual(self.moved(self.made_up([1.0]), self.made_up([9.0]))[0], [])
+
+    def test_outcomes_and_circumstances(self):
+        moved, _ = self.moved(self.made_up([1.0, 1.0]), self.made_up([1.0, 1.0], outcome="crash"))
+        self.assertEqual(moved, ["CRASH, was ok"])
+        other = self.made_up([1.0, 1.0])
+        other["machine"] = {"kernel": "2", "load": 7}
+        self.assertEqual(self.moved(self.made_up([1.0, 1.0]), other)[1], ["the machine's kernel was 1 and is 2"])
+        other["cases"][0]["command"] = ["p", "2"]
+        self.assertEqual(compare.changes(self.made_up([1.0]), other)[0], [])
+
+    def test_printed(self):
+        self.bench(*SMALL, "--threads", "1", out="old.json")
+        run = self.bench(*SMALL, "--threads", "1", "--compare", self.path("old.json"))
+        self.assertIn("new / old.json", run.stdout)
+        self.assertRegex(run.stdout, r"\d of 1 rows moved")
+        data = self.results()
+        for sample in data["samples"]:
+            sample["wall"] *= 100
+        with open(self.path("slow.json"), "w") as file:
+            json.dump(data, file)
+        run = subprocess.run([*COMMAND, "--show", self.path("slow.json"), "--compare", self.path("old.json")],
+                             capture_output=True, text=True)
+        self.assertIn("1 of 1 rows moved", run.stdout)
+        self.assertIn("wall slower", run.stdout)
+        self.assertIn("the same library", run.stdout)
+
+
+class Terminal(Test):
+    def on_a_terminal(self, *command):
+        master, slave = pty.openpty()
+        started = subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"})
+        os.close(slave)
+        said = b""
+        while select.select([master], [], [], 60)[0]:
+            try:
+                said += os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+        os.close(master)
+        return started.wait(), said.decode()
+
+    def test_a_bar_on_a_terminal_only(self):
+        python = next((each for each in (sys.executable, "/usr/bin/python3")
+                       if subprocess.run([each, "-c", "import rich"], capture_output=True).returncode == 0), None)
+        if python is None:
+            self.skipTest("python3-rich is not installed")
+        command = [python, *COMMAND[1:], *SMALL, "--threads", "1", "-o", self.path("r.json")]
+        status, said = self.on_a_terminal(*command)
+        self.assertEqual(status, 0, said)
+        self.assertIn("━", said)
+        self.assertIn("\x1b[", said)
+        run = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(run.stderr, "")
+        self.assertNotIn("\x1b", run.stdout)
+        self.assertNotIn("━", run.stdout)
+
+
+class Program(Test):
+    def test_help(self):
+        run = subprocess.run([CAIRN, "bench", "--help"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue(run.stdout.startswith("usage: cairn bench"), run.stdout)
+        for option in ("--compare", "--threads", "--syscalls"):
+            self.assertIn(option, run.stdout)
+        run = subprocess.run([CAIRN, "--help"], capture_output=True, text=True)
+        self.assertRegex(run.stdout, r"(?m)^  bench +")
+
+    def test_installed(self):
+        prefix = self.path("prefix")
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
+        moved = self.path("moved")
+        os.rename(prefix, moved)
+        cairn = os.path.join(moved, "bin", "cairn")
+        command = [cairn, "bench"]
+        chosen = "glibc,cairn" if os.environ["HAVE_CAIRN"] == "1" else "glibc"
+        self.bench(*SMALL, "--threads", "1", "--allocators", chosen, command=command)
+        found = self.results()
+        self.assertEqual({sample["outcome"] for sample in found["samples"]}, {"ok"})
+        self.assertEqual(len(found["allocators"]), len(chosen.split(",")))
+        self.assertNotIn(self.folder, json.dumps(found))
+        run = subprocess.run([cairn, "bench", "--list"], capture_output=True, text=True)
+        self.assertNotRegex(run.stdout, "is not built")
+        os.unlink(os.path.join(moved, "share", "cairn", "lab", "run.py"))
+        run = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stderr.count("\n")), (126, 1), run.stderr)
+
+
+class Places(unittest.TestCase):
+    def test_build_tree(self):
+        self.assertFalse(places.INSTALLED)
+        self.assertEqual(places.program(BUILD, "launch"), os.path.join(PROGRAMS, "launch"))
+
+
+if __name__ == "__main__":
+    unittest.main()
