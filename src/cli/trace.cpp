@@ -95,8 +95,7 @@ int trace(const TraceRequest &request) {
     while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
     try {
-        maker->finish(aside);
-        if (TraceFile(aside).threads().empty()) {
+        if (!maker->finish(aside)) {
             std::cerr << "cairn: trace: nothing was recorded: the program did not start, or can not be "
                          "preloaded into\n";
         }

@@ -10,6 +10,8 @@
 #include <memory>
 #include <new>
 #include <queue>
+#include <unordered_set>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,6 +23,7 @@ namespace cairn::cli {
 using trace::Header;
 using trace::Op;
 using trace::Record;
+using trace::Word;
 
 namespace {
 
@@ -88,8 +91,8 @@ TraceFile::TraceFile(const std::string &path) {
     }
     try {
         for (std::size_t at = trace::header_bytes; at < length_; at += trace::chunk_bytes) {
-            const auto *const chunk = reinterpret_cast<const Record *>(bytes_ + at);
-            const std::size_t whole = std::min(length_ - at, trace::chunk_bytes) / sizeof(Record);
+            const auto *const chunk = reinterpret_cast<const Word *>(bytes_ + at);
+            const std::size_t whole = std::min(length_ - at, trace::chunk_bytes) / sizeof(Word);
             read_chunk(chunk, chunk + whole);
         }
     } catch (const std::exception &damage) {
@@ -108,41 +111,50 @@ TraceFile::~TraceFile() {
     munmap(const_cast<unsigned char *>(bytes_), length_);
 }
 
-void TraceFile::read_chunk(const Record *at, const Record *end) {
+void TraceFile::read_chunk(const Word *at, const Word *end) {
     std::uint32_t thread = 0;
     bool known = false;
     std::uint64_t clock = 0;
-    for (; at != end && at->op() != Op::none; ++at) {
-        switch (at->op()) {
+    trace::Coder coder;
+    Piece *piece = nullptr; // goes on
+    while (at != end && *at != 0) {
+        const trace::Coder before = coder;
+        Record record{};
+        const std::size_t words = coder.read(at, end, record);
+        if (words == 0 && end - at < static_cast<std::ptrdiff_t>(trace::Coder::most_words)) {
+            return; // cut off
+        }
+        if (words == 0 || (record.op >= Op::malloc && (!known || clock == 0))) {
+            throw std::runtime_error("is damaged at byte " +
+                                     std::to_string(reinterpret_cast<const unsigned char *>(at) - bytes_));
+        }
+        switch (record.op) {
         case Op::thread:
-            thread = thread_of(at->address(), at->size());
+            thread = thread_of(record.address, record.size);
             known = true;
+            coder = {};
             break;
         case Op::time:
-            clock = at->when;
+            clock = record.ticks;
             break;
         case Op::process:
-            if (known && at->address() == threads_[thread].image) {
-                pids_.resize(std::max<std::size_t>(pids_.size(), at->address()));
-                pids_[at->address() - 1] = at->size();
+            if (known && record.address == threads_[thread].image) {
+                pids_.resize(std::max<std::size_t>(pids_.size(), record.address));
+                pids_[record.address - 1] = record.size;
             }
             break;
-        default: {
-            if (!known || clock == 0 || static_cast<unsigned>(at->op()) > trace::last_op) {
-                throw std::runtime_error(
-                    "is damaged at byte " +
-                    std::to_string(reinterpret_cast<const unsigned char *>(at) - bytes_));
+        default:
+            clock += record.ticks;
+            if (piece == nullptr) {
+                pieces_[thread].push_back({at, at, before, clock});
+                piece = &pieces_[thread].back();
             }
-            Piece piece{at, at, clock};
-            while (piece.last != end && piece.last->op() >= Op::malloc &&
-                   static_cast<unsigned>(piece.last->op()) <= trace::last_op) {
-                clock += piece.last->ticks();
-                ++piece.last;
-            }
-            pieces_[thread].push_back(piece);
-            at = piece.last - 1;
+            piece->last = at + words;
         }
+        if (record.op < Op::malloc) {
+            piece = nullptr;
         }
+        at += words;
     }
 }
 
@@ -178,19 +190,62 @@ bool TraceFile::stopped_early() const {
     return reinterpret_cast<const Header *>(bytes_)->stopped != 0;
 }
 
-void TraceFile::for_each(std::uint64_t image, const std::function<void(const TraceEvent &)> &take) const {
-    struct Place {
-        std::uint64_t ticks; ///< of the record at `at`
-        const Record *at;
-        std::uint32_t thread;
-        std::size_t piece;
-        bool operator>(const Place &o) const {
-            return ticks != o.ticks ? ticks > o.ticks : thread > o.thread;
+namespace {
+
+/// A thread's next call.
+struct Place {
+    std::uint64_t ticks; ///< of the record
+    Record record;
+    trace::Coder coder;
+    const Word *next;
+    std::uint32_t thread;
+    std::size_t piece;
+    std::uint64_t image;
+    std::uint64_t going; ///< the block of a realloc whose second record comes
+
+    bool operator>(const Place &o) const { return ticks != o.ticks ? ticks > o.ticks : thread > o.thread; }
+    void read(const Word *end) { next += coder.read(next, end, record); }
+    std::uint64_t block() const { return image << 48 | record.address; }
+};
+
+/// The blocks that are live, by the calls so far.
+class LiveBlocks {
+public:
+    /// Whether a call can be the next one of all.
+    bool allows(const Place &place) const {
+        return place.record.address == 0 || blocks_.contains(place.block()) == ends(place.record.op);
+    }
+    void make(Place &place) {
+        if (ends(place.record.op)) {
+            blocks_.erase(place.block());
+            place.going = place.record.address;
+        } else if (place.record.address != 0) {
+            blocks_.insert(place.block());
+        } else { // a realloc that failed
+            blocks_.insert(place.image << 48 | place.going);
         }
-    };
+    }
+
+private:
+    static bool ends(Op op) { return op == Op::free || op == Op::realloc_from; }
+
+    std::unordered_set<std::uint64_t> blocks_;
+};
+
+/// By how much a clock may have been read before the processor had done what stands before it.
+constexpr double early_nanoseconds = 10'000;
+
+} // namespace
+
+// A block that one thread frees and another one gets at once, or one that is passed on and freed at once, may have clocks
+// the wrong way round. So a call that can not be made yet waits for the one that lets it, for a while; then it is made all
+// the same: its block is older than the trace, or the other call is not in it.
+void TraceFile::for_each(std::uint64_t image, const std::function<void(const TraceEvent &)> &take) const {
     const auto begin = [&](std::uint32_t thread, std::size_t piece) {
         const Piece &p = pieces_[thread][piece];
-        return Place{p.ticks + p.first->ticks(), p.first, thread, piece};
+        Place place{p.ticks, {}, p.coder, p.first, thread, piece, threads_[thread].image, 0};
+        place.read(p.last);
+        return place;
     };
     std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
     for (std::uint32_t t = 0; t < threads_.size(); ++t) {
@@ -198,21 +253,55 @@ void TraceFile::for_each(std::uint64_t image, const std::function<void(const Tra
             places.push(begin(t, 0));
         }
     }
-    const std::uint64_t start = reinterpret_cast<const Header *>(bytes_)->started.ticks;
-    while (!places.empty()) {
-        Place place = places.top();
-        places.pop();
+    const bool alone = places.size() == 1;
+    const auto early = static_cast<std::uint64_t>(early_nanoseconds / nanoseconds_per_tick_);
+    std::vector<Place> waiting; // in the order of their clocks
+    LiveBlocks live;
+    std::uint64_t now = reinterpret_cast<const Header *>(bytes_)->started.ticks;
+    const std::uint64_t start = now;
+    while (!places.empty() || !waiting.empty()) {
+        const std::uint64_t patience = waiting.empty() ? UINT64_MAX : waiting.front().ticks + early;
+        bool must = places.empty() || places.top().ticks > patience;
+        Place place = must ? waiting.front() : places.top();
+        if (must) {
+            waiting.erase(waiting.begin());
+        } else {
+            places.pop();
+        }
         // As long as no other thread's call comes before, there is no need to sort.
-        const std::uint64_t others = places.empty() ? UINT64_MAX : places.top().ticks;
-        for (;;) {
-            const Record &record = *place.at;
-            const double ticks = place.ticks > start ? static_cast<double>(place.ticks - start) : 0;
-            take({static_cast<std::uint64_t>(ticks * nanoseconds_per_tick_), place.thread, record.op(),
-                  static_cast<std::uint8_t>(record.alignment_log2()), record.address(), record.size()});
-            if (++place.at != pieces_[place.thread][place.piece].last) {
-                place.ticks += place.at->ticks();
+        std::uint64_t others = places.empty() ? patience : std::min(patience, places.top().ticks);
+        for (;; must = false) {
+            if (!alone && !must && !live.allows(place)) {
+                const auto later = std::find_if(waiting.begin(), waiting.end(),
+                                                [&](const Place &w) { return w.ticks > place.ticks; });
+                waiting.insert(later, place);
+                break;
+            }
+            const Record &record = place.record;
+            now = std::max(now, place.ticks);
+            take({static_cast<std::uint64_t>(static_cast<double>(now - start) * nanoseconds_per_tick_),
+                  place.thread, record.op, static_cast<std::uint8_t>(record.alignment_log2), record.address,
+                  record.size});
+            if (!alone) {
+                live.make(place);
+                for (auto w = waiting.begin(); w != waiting.end();) {
+                    if (live.allows(*w)) {
+                        places.push(*w);
+                        w = waiting.erase(w);
+                        others = 0;
+                    } else {
+                        ++w;
+                    }
+                }
+            }
+            const Word *const last = pieces_[place.thread][place.piece].last;
+            if (place.next != last) {
+                place.read(last);
+                place.ticks += place.record.ticks;
             } else if (++place.piece != pieces_[place.thread].size()) {
+                const std::uint64_t going = place.going;
                 place = begin(place.thread, place.piece);
+                place.going = going;
             } else {
                 break;
             }
@@ -258,26 +347,31 @@ void TraceMaker::write_header(const std::string &path) {
     }
 }
 
-void TraceMaker::finish(const std::string &path) {
+bool TraceMaker::finish(const std::string &path) {
     header_.ended = moment();
     header_.stopped = shared_->over.exchange(1);
     const std::uint64_t slots = std::min(shared_->slots.load(), trace::most_slots);
-    std::vector<char> slot(trace::chunk_bytes);
+    std::vector<Word> slot(trace::chunk_words);
     for (std::uint64_t i = 1; i <= slots; ++i) {
         const auto from = static_cast<off_t>(i * trace::chunk_bytes);
-        if (pread(memory_, slot.data(), slot.size(), from) != static_cast<ssize_t>(slot.size())) {
+        if (pread(memory_, slot.data(), trace::chunk_bytes, from) !=
+            static_cast<ssize_t>(trace::chunk_bytes)) {
             fail_errno("memory for the trace");
         }
-        if (reinterpret_cast<const Record *>(slot.data())->where == 0) {
+        if (slot[0] == 0) {
             continue;
         }
-        const std::uint64_t chunk = shared_->chunks.fetch_add(1);
+        // Its thread may have been killed while it wrote the slot: then it is the same chunk, written again.
+        const Word begun = std::exchange(slot[trace::slot_chunk], 0);
+        const std::uint64_t chunk = begun != 0 ? begun - 1 : shared_->chunks.fetch_add(1);
         const auto to = static_cast<off_t>(trace::header_bytes + chunk * trace::chunk_bytes);
-        if (pwrite(file_, slot.data(), slot.size(), to) != static_cast<ssize_t>(slot.size())) {
-            fail_errno(path);
+        if (pwrite(file_, slot.data(), trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
+            header_.stopped = 1; // what is there is still of use
+            break;
         }
     }
     write_header(path);
+    return shared_->chunks.load() != 0;
 }
 
 } // namespace cairn::cli

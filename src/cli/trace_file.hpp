@@ -41,7 +41,7 @@ struct TracedThread {
 struct TraceEvent {
     std::uint64_t nanoseconds; ///< since the trace began
     std::uint32_t thread;      ///< index in threads()
-    trace::Op op;              ///< malloc to realloc_to
+    trace::Op op;              ///< of a call
     std::uint8_t alignment_log2;
     std::uint64_t address;
     std::uint64_t size;
@@ -63,18 +63,20 @@ public:
     std::uint64_t pid(std::uint64_t image) const;
     bool stopped_early() const;
 
-    /// All calls of a process image (0: of all), sorted by time; those of one thread stay in their order.
+    /// All calls of a process image (0: of all), sorted by time; those of one thread stay in their order, and
+    /// no block is allocated while it lives, or freed while it does not, unless the trace has it so.
     void for_each(std::uint64_t image, const std::function<void(const TraceEvent &)> &take) const;
 
 private:
     /// Records of one thread without a gap.
     struct Piece {
-        const trace::Record *first;
-        const trace::Record *last;
-        std::uint64_t ticks; ///< before the first
+        const trace::Word *first;
+        const trace::Word *last;
+        trace::Coder coder;  ///< before the first
+        std::uint64_t ticks; ///< of the first
     };
 
-    void read_chunk(const trace::Record *chunk, const trace::Record *end);
+    void read_chunk(const trace::Word *chunk, const trace::Word *end);
     std::uint32_t thread_of(std::uint64_t image, std::uint64_t id);
 
     const unsigned char *bytes_ = nullptr;
@@ -97,8 +99,8 @@ public:
     /// For other processes to open.
     std::string memory_path() const;
 
-    /// The program has ended: writes what its threads have not.
-    void finish(const std::string &path);
+    /// The program has ended: writes what its threads have not. Whether there was anything in all.
+    bool finish(const std::string &path);
 
 private:
     void write_header(const std::string &path);

@@ -44,36 +44,36 @@ size_t first_size(const void *p) {
     return size;
 }
 
+constinit thread_local bool looking __attribute__((tls_model("initial-exec"))) = false;
+
 /// The same name in the next library; nullptr if there is none.
 template <class F>
 class Next {
 public:
     explicit constexpr Next(const char *name) : name_(name) {}
-    F *get() {
-        if (CAIRN_UNLIKELY(found_ == nullptr)) {
-            found_ = reinterpret_cast<F *>(dlsym(RTLD_NEXT, name_));
-        }
-        return found_;
+
+    /// nullptr also for the calls that dlsym makes while it looks.
+    F *find() {
+        // relaxed: where it points is code, which was there before.
+        F *const found = found_.load(std::memory_order_relaxed);
+        return CAIRN_UNLIKELY(found == nullptr) ? look() : found;
     }
 
 private:
-    const char *name_;
-    F *found_ = nullptr;
-};
-
-constinit thread_local bool looking __attribute__((tls_model("initial-exec"))) = false;
-
-/// As get(), but nullptr also for the calls that dlsym makes while it looks.
-template <class F>
-F *find(Next<F> &next) {
-    if (CAIRN_UNLIKELY(looking)) {
-        return nullptr;
+    CAIRN_COLD F *look() {
+        if (looking) {
+            return nullptr;
+        }
+        looking = true;
+        F *const found = reinterpret_cast<F *>(dlsym(RTLD_NEXT, name_));
+        looking = false;
+        found_.store(found, std::memory_order_relaxed);
+        return found;
     }
-    looking = true;
-    F *const f = next.get();
-    looking = false;
-    return f;
-}
+
+    const char *name_;
+    std::atomic<F *> found_ = nullptr;
+};
 
 constinit Next<void *(size_t)> next_malloc{"malloc"};
 constinit Next<void(void *)> next_free{"free"};
@@ -86,8 +86,9 @@ constinit Next<size_t(void *)> next_usable_size{"malloc_usable_size"};
 
 /// An allocation, made by `call` and recorded if it worked.
 ///
-/// Its clock is read when everything the call did is done. If the block was another thread's before, the allocator has
-/// seen that thread's release by then, and that thread read its clock before it (see release()).
+/// The clock is read without waiting for what stands before it, which would cost more than all the rest: in the midst of
+/// a wait for a cache line it may be some hundred nanoseconds early. Where that matters, because another thread freed the
+/// block just now, whoever reads the trace sees it, and puts the two in order (cli::TraceFile).
 template <class F>
 void *allocate(Op op, size_t size, size_t alignment, F call) {
     if (!recording()) {
@@ -99,16 +100,15 @@ void *allocate(Op op, size_t size, size_t alignment, F call) {
         p = call();
     }
     if (p != nullptr) {
-        record(op, p, size, cairn::platform::ticks_after(), alignment);
+        record(op, p, size, cairn::platform::ticks(), alignment);
     }
     return p;
 }
 
 /// A free, recorded and then made by `call`.
 ///
-/// The clock must not be read before the load that gave this thread the block: where another thread has allocated it just
-/// now, it would be older than the allocation. It may be read late, but not so late that somebody else could have the
-/// block: the allocator hands it on by a release of its own (a lock's, or a list's), which no store before it can pass,
+/// The clock may be read early, as an allocation's. It may be read late too, but not so late that somebody else could have
+/// the block: the allocator hands it on by a release of its own (a lock's, or a list's), which no store before it can pass,
 /// and the record, which is stored before the call, needs the clock.
 template <class F>
 void release(void *p, size_t size, F call) {
@@ -119,12 +119,12 @@ void release(void *p, size_t size, F call) {
         return call();
     }
     const Inside inside;
-    record(Op::free, p, size, cairn::platform::ticks_after());
+    record(Op::free, p, size, cairn::platform::ticks());
     call();
 }
 
 void plain_free(void *p) {
-    if (auto *const f = find(next_free)) {
+    if (auto *const f = next_free.find()) {
         f(p);
     }
 }
@@ -134,7 +134,7 @@ void plain_free(void *p) {
 extern "C" {
 
 CAIRN_EXPORT void *malloc(size_t size) noexcept {
-    auto *const f = find(next_malloc);
+    auto *const f = next_malloc.find();
     return f == nullptr ? from_first_memory(size) : allocate(Op::malloc, size, 1, [&] { return f(size); });
 }
 
@@ -143,7 +143,7 @@ CAIRN_EXPORT void free(void *p) noexcept {
 }
 
 CAIRN_EXPORT void *calloc(size_t count, size_t size) noexcept {
-    auto *const f = find(next_calloc);
+    auto *const f = next_calloc.find();
     return f == nullptr ? from_first_memory(count * size) // zero: it was never used
                         : allocate(Op::calloc, count * size, 1, [&] { return f(count, size); });
 }
@@ -159,7 +159,7 @@ CAIRN_EXPORT void *realloc(void *p, size_t size) noexcept {
         }
         return moved;
     }
-    auto *const f = find(next_realloc);
+    auto *const f = next_realloc.find();
     if (f == nullptr) {
         return nullptr;
     }
@@ -167,14 +167,13 @@ CAIRN_EXPORT void *realloc(void *p, size_t size) noexcept {
         return f(p, size);
     }
     const Inside inside;
-    // Its record is stored after the call, and so would not keep the call behind the clock.
-    const std::uint64_t began = cairn::platform::ticks_in_order();
+    const std::uint64_t began = cairn::platform::ticks();
     void *const moved = f(p, size);
     if (size == 0 && moved == nullptr) {
         record(Op::free, p, 0, began);
     } else {
         record(Op::realloc_from, p, 0, began);
-        record(Op::realloc_to, moved, size, cairn::platform::ticks_after());
+        record(Op::realloc_to, moved, size, cairn::platform::ticks());
     }
     return moved;
 }
@@ -189,19 +188,19 @@ CAIRN_EXPORT void *reallocarray(void *p, size_t count, size_t size) noexcept {
 }
 
 CAIRN_EXPORT void *memalign(size_t alignment, size_t size) noexcept {
-    auto *const f = find(next_memalign);
+    auto *const f = next_memalign.find();
     return f == nullptr ? nullptr
                         : allocate(Op::aligned, size, alignment, [&] { return f(alignment, size); });
 }
 
 CAIRN_EXPORT void *aligned_alloc(size_t alignment, size_t size) noexcept {
-    auto *const f = find(next_aligned_alloc);
+    auto *const f = next_aligned_alloc.find();
     return f == nullptr ? nullptr
                         : allocate(Op::aligned, size, alignment, [&] { return f(alignment, size); });
 }
 
 CAIRN_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) noexcept {
-    auto *const f = find(next_posix_memalign);
+    auto *const f = next_posix_memalign.find();
     if (f == nullptr) {
         return ENOMEM;
     }
@@ -236,7 +235,7 @@ CAIRN_EXPORT size_t malloc_usable_size(void *p) noexcept {
     if (of_first_memory(p)) {
         return first_size(p);
     }
-    auto *const f = find(next_usable_size);
+    auto *const f = next_usable_size.find();
     return f == nullptr ? 0 : f(p);
 }
 
@@ -263,7 +262,7 @@ constinit Next<void(void *, std::align_val_t)> next_delete_array_aligned{"_ZdaPv
 
 template <class N, class... More>
 void *make(N &next, size_t size, size_t alignment, More... more) {
-    auto *const f = find(next);
+    auto *const f = next.find();
     if (f == nullptr) {
         cairn::platform::fatal({"trace: operator new is called, and no library has it"});
     }
@@ -280,12 +279,12 @@ template <class Nothrow, class N, class... More>
 void *make_or_throw(Nothrow &next_nothrow, N &next, size_t size, size_t alignment, More... more) {
     void *const p =
         make<Nothrow, More..., const std::nothrow_t &>(next_nothrow, size, alignment, more..., silently);
-    return p != nullptr ? p : find(next)(size, more...);
+    return p != nullptr ? p : next.find()(size, more...);
 }
 
 template <class N, class... More>
 void destroy(N &next, void *p, size_t size, More... more) {
-    auto *const f = find(next);
+    auto *const f = next.find();
     release(p, size, [&] {
         if (f != nullptr) {
             f(p, more...);

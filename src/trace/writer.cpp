@@ -9,39 +9,49 @@
 #include <src/malloc/environment.hpp>
 
 #include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
 namespace cairn::trace {
 
+namespace detail {
+
+thread_local constinit Cursor cursor;
+constinit std::atomic<bool> on{false};
+
+} // namespace detail
+
 namespace {
 
+using detail::cursor;
+using detail::on;
 using platform::failed;
 using platform::raw_syscall;
 
-/// Where a thread's next record goes.
-struct Cursor {
-    Record *next = nullptr;
-    Record *end = nullptr;
-    std::uint64_t last = 0; ///< the clock of the record before
-    bool inside = false;
-};
+void put_record(const Record &record) noexcept {
+    Word words[Coder::most_words];
+    const std::size_t count = cursor.coder.write(record, words);
+    if (count > 1) {
+        cursor.next[1] = words[1];
+    }
+    detail::put(words[0], count);
+}
 
-thread_local constinit Cursor cursor __attribute__((tls_model("initial-exec")));
+void put_time(std::uint64_t ticks) noexcept {
+    put_record({Op::time, ticks, 0, 0});
+    cursor.last = ticks;
+}
 
 constinit Shared *shared = nullptr;
 constinit int memory = -1;         ///< file descriptor of the shared memory
 constinit int file = -1;           ///< of the trace
 constinit std::uint64_t image = 0; ///< this process image's number
-constinit std::atomic<bool> on{false};
 constinit pthread_key_t key{};
 constinit bool have_key = false;
 
 /// Slots of threads that have ended, for those that come.
-constinit std::atomic<Record *> left_over[1024] = {};
+constinit std::atomic<Word *> left_over[1024] = {};
 
 void stop(const char *why) noexcept {
     // relaxed: whoever sees it late finds no chunk either.
@@ -51,22 +61,7 @@ void stop(const char *why) noexcept {
     }
 }
 
-/// Records that may come at once: a thread's name, a process's, the clock twice, a call.
-constexpr std::ptrdiff_t room_ = 8;
-
-void put(const Record &record) noexcept {
-    Record *const to = cursor.next++;
-    to->when = record.when;
-    // release: who reads the file after a kill finds a whole record or none.
-    std::atomic_ref(to->where).store(record.where, std::memory_order_release);
-}
-
-void put_time(std::uint64_t ticks) noexcept {
-    put({ticks, static_cast<std::uint64_t>(Op::time)});
-    cursor.last = ticks;
-}
-
-Record *map_slot() noexcept {
+Word *map_slot() noexcept {
     // relaxed: a number of one's own is all that is asked for.
     const std::uint64_t number = shared->slots.fetch_add(1, std::memory_order_relaxed);
     const long mapped = number >= most_slots
@@ -77,25 +72,28 @@ Record *map_slot() noexcept {
         stop("there is no memory for another thread's calls");
         return nullptr;
     }
-    return reinterpret_cast<Record *>(mapped);
+    return reinterpret_cast<Word *>(mapped);
 }
 
-/// The first record of a slot that was not written.
-Record *end_of_written(Record *slot) noexcept {
-    Record *at = slot;
-    while (at != slot + chunk_records && at->where != 0) {
-        ++at;
+/// Behind the last record of a slot.
+Word *end_of_written(Word *slot) noexcept {
+    Coder coder;
+    Record record{};
+    Word *at = slot;
+    while (*at != 0) {
+        at += coder.read(at, slot + slot_chunk, record);
     }
     return at;
 }
 
 void name_thread() noexcept {
-    put(Record::make(Op::thread, 0, image, static_cast<std::uint64_t>(raw_syscall(SYS_gettid))));
+    cursor.coder = {};
+    put_record({Op::thread, 0, image, static_cast<std::uint64_t>(raw_syscall(SYS_gettid))});
     put_time(platform::ticks());
 }
 
 bool take_slot() noexcept {
-    Record *slot = nullptr;
+    Word *slot = nullptr;
     for (auto &place : left_over) {
         // relaxed: a hint. acquire: pairs with the release in leave_slot(), so that its records are seen.
         if (place.load(std::memory_order_relaxed) != nullptr &&
@@ -106,7 +104,7 @@ bool take_slot() noexcept {
     if (slot == nullptr && (slot = map_slot()) == nullptr) {
         return false;
     }
-    cursor.end = slot + chunk_records;
+    cursor.end = slot + slot_chunk;
     cursor.next = end_of_written(slot);
     if (have_key) {
         pthread_setspecific(key, &key);
@@ -115,10 +113,10 @@ bool take_slot() noexcept {
 }
 
 void leave_slot() noexcept {
-    Record *const slot = cursor.end - chunk_records;
+    Word *const slot = cursor.end - slot_chunk;
     cursor.next = cursor.end = nullptr;
     for (auto &place : left_over) {
-        Record *none = nullptr;
+        Word *none = nullptr;
         // release: pairs with the acquire in take_slot(). relaxed where it fails: nothing was given.
         if (place.compare_exchange_strong(none, slot, std::memory_order_release, std::memory_order_relaxed)) {
             return;
@@ -136,19 +134,22 @@ void thread_ends(void *) {
 
 /// A full slot becomes a chunk of the file.
 bool write_slot() noexcept {
-    Record *const slot = cursor.end - chunk_records;
+    Word *const slot = cursor.end - slot_chunk;
     if (shared->over.load(std::memory_order_relaxed) != 0) { // relaxed: said once, seen sooner or later
         on.store(false, std::memory_order_relaxed);
         return false;
     }
     const std::uint64_t number = shared->chunks.fetch_add(1, std::memory_order_relaxed); // one's own
+    slot[slot_chunk] = number + 1;
     const long written = raw_syscall(SYS_pwrite64, file, reinterpret_cast<long>(slot), chunk_bytes,
                                      static_cast<long>(header_bytes + number * chunk_bytes));
     if (written != static_cast<long>(chunk_bytes)) {
         stop("there is no room for its file to grow");
         return false;
     }
-    std::memset(static_cast<void *>(slot), 0, chunk_bytes);
+    // release: a slot is empty before it is no chunk any more, or `cairn trace` would take it for another one.
+    std::atomic_ref(slot[0]).store(0, std::memory_order_relaxed);
+    std::atomic_ref(slot[slot_chunk]).store(0, std::memory_order_release);
     cursor.next = slot;
     return true;
 }
@@ -162,7 +163,7 @@ CAIRN_COLD bool make_room() noexcept {
     } else if (!write_slot()) {
         return false;
     }
-    if (cursor.end - cursor.next < room_ && !write_slot()) {
+    if (cursor.end - cursor.next < detail::room && !write_slot()) {
         return false;
     }
     name_thread();
@@ -173,7 +174,7 @@ void join() noexcept {
     image = shared->processes.fetch_add(1, std::memory_order_relaxed) + 1; // relaxed: a number of one's own
     on.store(true, std::memory_order_relaxed);                             // the process has one thread now
     if (make_room()) {
-        put(Record::make(Op::process, 0, image, static_cast<std::uint64_t>(raw_syscall(SYS_getpid))));
+        put_record({Op::process, 0, image, static_cast<std::uint64_t>(raw_syscall(SYS_getpid))});
     }
 }
 
@@ -234,32 +235,19 @@ void begin_in_child() noexcept {
     join();
 }
 
-bool recording() noexcept {
-    return !cursor.inside &&
-           on.load(std::memory_order_relaxed); // relaxed: a flag, what it allows is looked at
-}
-
-Inside::Inside() noexcept {
-    cursor.inside = true;
-}
-Inside::~Inside() {
-    cursor.inside = false;
-}
-
-void record(Op op, const void *address, std::size_t size, std::uint64_t ticks,
-            std::size_t alignment) noexcept {
-    if (CAIRN_UNLIKELY(cursor.end - cursor.next < room_) && !make_room()) {
+CAIRN_COLD void detail::record_long(Op op, const void *address, std::size_t size, std::uint64_t ticks,
+                                    unsigned alignment_log2) noexcept {
+    if (cursor.end - cursor.next < room && !make_room()) {
         return;
     }
     // Another processor's clock may be a little behind: then the step is none.
     std::uint64_t step = ticks > cursor.last ? ticks - cursor.last : 0;
-    if (CAIRN_UNLIKELY(step > Record::most_ticks)) {
+    if (step > Record::most_ticks) {
         put_time(ticks);
         step = 0;
     }
     cursor.last += step;
-    put(Record::make(op, step, address_of(address), size,
-                     alignment <= 1 ? 0 : static_cast<unsigned>(log2_floor(alignment))));
+    put_record({op, step, address_of(address), size, alignment_log2});
 }
 
 } // namespace cairn::trace

@@ -176,12 +176,14 @@ TEST_F(ReplayPlanTest, TheFileIsAHeaderStepsAndTurns) {
                          {1000, 0},        {2000, 1000},          0};
     std::vector<char> bytes(trace::header_bytes);
     std::memcpy(bytes.data(), &header, sizeof header);
-    const Record records[] = {Record::make(Op::thread, 0, 1, 5),
-                              {1100, static_cast<std::uint64_t>(Op::time)},
-                              Record::make(Op::malloc, 1, 0x1000, 100),
-                              Record::make(Op::free, 1, 0x1000, 0)};
-    bytes.insert(bytes.end(), reinterpret_cast<const char *>(records),
-                 reinterpret_cast<const char *>(records) + sizeof records);
+    trace::Coder coder;
+    for (const Record &record : {Record{Op::thread, 0, 1, 5}, Record{Op::time, 1100, 0, 0},
+                                 Record{Op::malloc, 1, 0x1000, 100}, Record{Op::free, 1, 0x1000, 0}}) {
+        trace::Word words[trace::Coder::most_words] = {};
+        const std::size_t count = coder.write(record, words);
+        bytes.insert(bytes.end(), reinterpret_cast<const char *>(words),
+                     reinterpret_cast<const char *>(words + count));
+    }
     std::ofstream(trace, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     const TraceFile file(trace);
     const PlanSummary sum = write_plan(file, 1, plan);

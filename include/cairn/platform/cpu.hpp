@@ -26,19 +26,6 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// The same, but every load before it has been done: ticks() alone may be read while one of them waits for its line.
-inline std::uint64_t ticks_after() {
-#if defined(__x86_64__)
-    __builtin_ia32_lfence();
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    // The counter is a system register: only a context synchronisation keeps its reading behind what comes before.
-    std::uint64_t count;
-    asm volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count)::"memory");
-    return count;
-#endif
-}
-
 /// The same, but nothing before it is still being done, and nothing after it has begun: for a few instructions to be timed.
 inline std::uint64_t ticks_in_order() {
 #if defined(__x86_64__)
