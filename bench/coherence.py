@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -16,7 +17,7 @@ from lib import allocators, places, results  # noqa: E402
 
 PREFIX = "coherence-"
 PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
-GROWS = 0.05  # new lines a pair: memory that was never used before, so the count is not that of a heap at rest
+GROWS = 0.25  # new lines a pair: memory that was never used before, so the count is not that of a heap at rest
 
 # What a row of the table is: a name, and what the program is told. The documents' extremes: nothing passes between
 # threads; every block does, one at a time and many; a few do.
@@ -104,11 +105,17 @@ def cell(counts, what):
     return ("%d" if what == "falsely_shared" else "%.2f") % counts[what] + ("*" if counts["cold"] > GROWS else "")
 
 
+def without_parameters(name):
+    """C++ names without what stands in <> and ()."""
+    shorter = re.sub(r"<[^<>]*>|\([^()]*\)", "", name)
+    return name if shorter == name else without_parameters(shorter)
+
+
 def lines_of(module, offset):
     """The source lines that an address stands for, the innermost first: function and file."""
     ended = subprocess.run(["addr2line", "-Cfipse", module, hex(offset - 1)], capture_output=True, text=True)
     lines = [line.strip().removeprefix("(inlined by) ") for line in ended.stdout.splitlines()]
-    return [re.sub(r"<.*>|\(.*\)", "", line) for line in lines] or ["?"]
+    return [without_parameters(line) for line in lines] or ["?"]
 
 
 def print_where(name, row, threads, counts):
@@ -139,6 +146,8 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write all counts there")
     options = parser.parse_args()
 
+    if options.where and shutil.which("addr2line") is None:
+        fail("--where needs addr2line (package binutils)")
     known = subjects(options.build)
     if not known:
         fail("no %s* in %s: build the project with clang++-19 installed" % (PREFIX, places.programs(options.build)))

@@ -341,7 +341,8 @@ int main(int count, char **words) {
         static_cast<unsigned long long>(pairs_during), static_cast<double>(during.reads) / n,
         static_cast<double>(during.writes) / n, static_cast<double>(during.upgrades) / n,
         static_cast<double>(during.transfers()) / n, static_cast<double>(during.rmws) / n,
-        static_cast<double>(during.cold) / n, static_cast<double>(program_during.transfers()) / n,
+        static_cast<double>(during.cold + program_during.cold) / n,
+        static_cast<double>(program_during.transfers()) / n,
         static_cast<unsigned long long>(sharing.blocks()), static_cast<unsigned long long>(sharing.shared()));
     if (places) {
         print_places(places_during, n);

@@ -86,6 +86,12 @@ class Table(unittest.TestCase):
         self.assertEqual(len(data), 4)
         self.assertIsNone(data[2]["counts"], "nobody else to free for")
 
+    @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
+    def test_where(self):
+        ended = table("--allocators", "cairn", "--rows", "remote free", "--threads", "2", "--where")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertRegex(ended.stdout, r"\n  0\.00 0\.00 \d\.\d\d 0\.00  cairn::superblock::free_remote at remote_free\.hpp:\d+\n")
+
     def test_what_is_not_there(self):
         for arguments in (["--allocators", "nobody"], ["--rows", "nothing"], ["--threads", "0"]):
             ended = table(*arguments)
