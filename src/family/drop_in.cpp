@@ -5,6 +5,7 @@
 #include "process_heap.hpp"
 
 #include <cairn/cairn.h>
+#include <cairn/sync/across_fork.hpp>
 #include <src/malloc/report_at_exit.hpp>
 
 #include <pthread.h>
@@ -25,13 +26,6 @@ concept TrimmableHeap = requires(H &heap, std::size_t keep) {
     { heap.trim(keep) } -> std::same_as<std::size_t>;
 };
 
-/// What a heap with locks offers, so that the child of a fork finds it whole: both are called by the thread that forks.
-template <class H>
-concept ForkLocks = requires(H &heap) {
-    heap.lock_all();
-    heap.unlock_all();
-};
-
 template <class H>
 void report_on(H &heap, Statistics &out) {
     out = {};
@@ -48,11 +42,10 @@ std::size_t trim_one(H &heap, std::size_t keep) {
     return 0;
 }
 
-template <class H>
-void lock_across_forks(H &) {
-    if constexpr (ForkLocks<H>) {
-        constexpr auto lock = [] { static_cast<H &>(immortal.allocator).lock_all(); };
-        constexpr auto unlock = [] { static_cast<H &>(immortal.allocator).unlock_all(); };
+void lock_across_forks() {
+    if constexpr (sync::ForkLocks<Allocator>) {
+        constexpr auto lock = [] { sync::lock_heap_across_fork(immortal.allocator); };
+        constexpr auto unlock = [] { sync::unlock_heap_after_fork(immortal.allocator); };
         pthread_atfork(lock, unlock, unlock);
     }
 }
@@ -79,7 +72,7 @@ namespace {
     if constexpr (platform::constructors_have_arguments) {
         environ = environ != nullptr ? environ : environment;
     }
-    lock_across_forks(immortal.allocator);
+    lock_across_forks();
     report::read_request();
 }
 
