@@ -3,6 +3,8 @@
 // One allocator, as an object of its own beside the program's malloc. CAIRN_ALLOCATOR is the header that names it.
 #include "subject.hpp"
 
+#include <cairn/core/immortal.hpp>
+
 #include CAIRN_ALLOCATOR
 
 namespace cairn::coherence {
@@ -10,13 +12,7 @@ namespace {
 
 using process_heap::Allocator;
 
-/// Never destroyed, as in a drop-in.
-union Immortal {
-    constexpr Immortal() : heap() {}
-    ~Immortal() {} // NOLINT(modernize-use-equals-default): a default one would be deleted
-    Allocator heap;
-};
-constinit Immortal immortal;
+constinit Immortal<Allocator> immortal;
 
 template <class H>
 void end_thread(H &heap) {
@@ -28,13 +24,13 @@ void end_thread(H &heap) {
 } // namespace
 
 void *subject_malloc(std::size_t size) {
-    return immortal.heap.malloc(size);
+    return immortal.object.malloc(size);
 }
 void subject_free(void *p) {
-    immortal.heap.free(p);
+    immortal.object.free(p);
 }
 void subject_thread_ends() {
-    end_thread(immortal.heap);
+    end_thread(immortal.object);
 }
 const char *subject_name() {
     return CAIRN_ALLOCATOR_NAME;

@@ -44,8 +44,8 @@ std::size_t trim_one(H &heap, std::size_t keep) {
 
 void lock_across_forks() {
     if constexpr (sync::ForkLocks<Allocator>) {
-        constexpr auto lock = [] { sync::lock_heap_across_fork(immortal.allocator); };
-        constexpr auto unlock = [] { sync::unlock_heap_after_fork(immortal.allocator); };
+        constexpr auto lock = [] { sync::lock_heap_across_fork(immortal.object); };
+        constexpr auto unlock = [] { sync::unlock_heap_after_fork(immortal.object); };
         pthread_atfork(lock, unlock, unlock);
     }
 }
@@ -53,11 +53,11 @@ void lock_across_forks() {
 } // namespace
 
 void whole_statistics(Statistics &out) noexcept {
-    report_on(immortal.allocator, out);
+    report_on(immortal.object, out);
 }
 
 std::size_t trim(std::size_t keep) noexcept {
-    return trim_one(immortal.allocator, keep);
+    return trim_one(immortal.object, keep);
 }
 
 /// These allocators keep what their documents say.

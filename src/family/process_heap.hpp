@@ -12,6 +12,7 @@
 #include <src/malloc/process.hpp>
 
 #include <cairn/adapt/ansi.hpp>
+#include <cairn/core/immortal.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/platform/vm.hpp>
 
@@ -23,13 +24,7 @@ namespace cairn::process_heap {
 
 static_assert(SizedHeap<Allocator> && AlignedHeap<Allocator>, "what a malloc owes");
 
-/// Never destroyed: frees come until the process is gone.
-template <class A>
-union Immortal {
-    constexpr Immortal() : allocator() {}
-    constexpr ~Immortal() {} // NOLINT(modernize-use-equals-default): a default one would be deleted
-    A allocator;
-};
+/// Frees come until the process is gone.
 extern constinit Immortal<Allocator> immortal;
 
 /// The one allocator as a heap below others. It has no state, so they have none.
@@ -38,21 +33,19 @@ class TheOne {
 public:
     static constexpr std::size_t alignment = alignment_of<A>;
 
-    static void *malloc(std::size_t size) { return One.allocator.malloc(size); }
-    static void free(void *p) { One.allocator.free(p); }
-    static std::size_t getSize(void *p) { return std::as_const(One.allocator).getSize(p); }
-    static void *memalign(std::size_t wanted, std::size_t size) {
-        return One.allocator.memalign(wanted, size);
-    }
+    static void *malloc(std::size_t size) { return One.object.malloc(size); }
+    static void free(void *p) { One.object.free(p); }
+    static std::size_t getSize(void *p) { return std::as_const(One.object).getSize(p); }
+    static void *memalign(std::size_t wanted, std::size_t size) { return One.object.memalign(wanted, size); }
     static void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<A>
     {
-        return One.allocator.reallocate(p, size);
+        return One.object.reallocate(p, size);
     }
     static void *malloc_zeroed(std::size_t size)
         requires ZeroingHeap<A>
     {
-        return One.allocator.malloc_zeroed(size);
+        return One.object.malloc_zeroed(size);
     }
 };
 

@@ -2,6 +2,7 @@
 //
 // <cairn/xalloc.h>: the paper's composition behind C functions.
 #include <cairn/core/compose.hpp>
+#include <cairn/core/immortal.hpp>
 #include <cairn/layer/fixed_stack.hpp>
 #include <cairn/layer/unique.hpp>
 #include <cairn/layer/xalloc.hpp>
@@ -16,20 +17,20 @@ namespace {
 using Heap = cairn::Compose<cairn::MmapHeap, cairn::FixedStack<XALLOC_DEFAULT_LIMIT>, cairn::Xalloc>;
 
 /// Usable before constructors run and after destructors.
-constinit cairn::detail::Immortal<Heap> the{};
+constinit cairn::Immortal<Heap> the{};
 
 } // namespace
 
 int xalloc_init(std::size_t limit) {
-    std::destroy_at(&the.heap);
-    std::construct_at(&the.heap, limit);
+    std::destroy_at(&the.object);
+    std::construct_at(&the.object, limit);
     void *const probe = xalloc(0); // takes the memory
     xfree(probe);
     return probe == nullptr ? -1 : 0;
 }
 
 void *xalloc(std::size_t size) {
-    void *const block = the.heap.malloc(size);
+    void *const block = the.object.malloc(size);
     if (CAIRN_UNLIKELY(block == nullptr)) {
         errno = ENOMEM;
     }
@@ -38,14 +39,14 @@ void *xalloc(std::size_t size) {
 
 void xfree(void *block) {
     if (block != nullptr) {
-        the.heap.free(block);
+        the.object.free(block);
     }
 }
 
 void xalloc_clear() {
-    the.heap.reset();
+    the.object.reset();
 }
 
 std::size_t xalloc_remaining() {
-    return the.heap.remaining();
+    return the.object.remaining();
 }

@@ -71,7 +71,7 @@ public:
         }
     }
 
-    static auto &heap() { return immortal<Nbmalloc<Parameters>>.heap; }
+    static auto &heap() { return immortal<Nbmalloc<Parameters>>.object; }
 
 private:
     static std::uint32_t *make(std::size_t size) {
@@ -166,9 +166,9 @@ template <class Parameters>
 void stop_and_audit(unsigned rounds) {
     using H = Nbmalloc<Parameters>;
     others_go_on<Parameters>(platform::sanitized ? rounds / 8 : rounds);
-    test::NbAudit<Parameters> audit(immortal<H>.heap);
+    test::NbAudit<Parameters> audit(immortal<H>.object);
     Statistics now;
-    immortal<H>.heap.statistics(now);
+    immortal<H>.object.statistics(now);
     EXPECT_EQ(now.live(), 0u);
     EXPECT_GT(audit.superblocks, 0u);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/core/immortal.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <gtest/gtest.h>
@@ -21,13 +22,6 @@
 #include <vector>
 
 namespace cairn::concurrent {
-
-template <class H>
-union Immortal {
-    constexpr Immortal() : heap() {}
-    constexpr ~Immortal() {} // NOLINT(modernize-use-equals-default): a default one would be deleted
-    H heap;
-};
 
 template <class H>
 constinit inline Immortal<H> immortal;
@@ -56,7 +50,7 @@ private:
 template <class H>
 class Threads : public testing::Test {
 protected:
-    static H &heap() { return immortal<H>.heap; }
+    static H &heap() { return immortal<H>.object; }
 
     static Block make(std::mt19937_64 &random, std::size_t largest) {
         Block block;

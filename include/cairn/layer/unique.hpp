@@ -18,21 +18,13 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/core/immortal.hpp>
 
 #include <type_traits>
 
 namespace cairn {
 
 namespace detail {
-/// A heap with static storage whose destructor never runs.
-template <Heap H>
-union Immortal {
-    constexpr Immortal() : heap() {}
-    // Not defaulted: that would be deleted where H's destructor does something.
-    constexpr ~Immortal() {} // NOLINT(modernize-use-equals-default)
-    H heap;
-};
-
 /// A heap's way to record sizes, where it has one, as the member of a layer that does not change it.
 template <class H>
 struct SameRecordAs {};
@@ -47,53 +39,53 @@ class UniqueHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
 
-    static void *malloc(std::size_t size) { return the_.heap.malloc(size); }
-    static void free(void *p) { the_.heap.free(p); }
+    static void *malloc(std::size_t size) { return the_.object.malloc(size); }
+    static void free(void *p) { the_.object.free(p); }
 
     static std::size_t getSize(void *p)
         requires SizedHeap<Super>
     {
-        return the_.heap.getSize(p);
+        return the_.object.getSize(p);
     }
 
     static void *memalign(std::size_t wanted, std::size_t size)
         requires AlignedHeap<Super>
     {
-        return the_.heap.memalign(wanted, size);
+        return the_.object.memalign(wanted, size);
     }
 
     static void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<Super>
     {
-        return the_.heap.reallocate(p, size);
+        return the_.object.reallocate(p, size);
     }
 
     static void *malloc_zeroed(std::size_t size)
         requires ZeroingHeap<Super>
     {
-        return the_.heap.malloc_zeroed(size);
+        return the_.object.malloc_zeroed(size);
     }
 
     static void *calloc(std::size_t count, std::size_t size)
         requires ArrayHeap<Super>
     {
-        return the_.heap.calloc(count, size);
+        return the_.object.calloc(count, size);
     }
 
     static bool owns(const void *p)
         requires OwningHeap<Super>
     {
-        return the_.heap.owns(p);
+        return the_.object.owns(p);
     }
 
     static std::size_t remaining()
         requires BoundedHeap<Super>
     {
-        return the_.heap.remaining();
+        return the_.object.remaining();
     }
 
 private:
-    static inline constinit detail::Immortal<Super> the_{};
+    static inline constinit Immortal<Super> the_{};
 };
 
 template <class Tag = void>
