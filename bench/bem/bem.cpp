@@ -145,7 +145,9 @@ double dot(const Vector &a, const Vector &b) {
 } // namespace
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "a boundary-element solver: equations, preconditioner, solver");
+    Options options(
+        argc, argv,
+        "a boundary-element solver: equations, preconditioner, solver (BEMengine in Hoard, section 5.2)");
     const std::size_t threads = options.number("threads", 2, "threads");
     const std::size_t count =
         options.number("panels", 8000, "panels of the sphere; memory grows with the square");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The freer never allocates: some threads replace the blocks of a bounded live set, and every block that is replaced is
-// freed by one other thread, which allocates nothing. The live set stays as it is; what an allocator keeps for owners
+// The freer never allocates: some threads replace the blocks of a bounded live set, and every block, in the end those of the
+// live set too, is freed by one other thread, which allocates nothing. The live set stays as it is; what an allocator keeps for owners
 // that have not looked, or for a freer that never allocates, grows.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
@@ -31,10 +31,14 @@ struct Queue {
     std::counting_semaphore<> room{depth};
 };
 
+std::size_t align_to_batch(std::size_t count) {
+    return (count / batch + 1) * batch;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "one thread frees for all others");
+    Options options(argc, argv, "one thread frees for all others (this lab's own)");
     const std::size_t threads = options.number("threads", 2, "threads, the freer included");
     const std::size_t megabytes = options.number("megabytes", 370, "live, over all threads");
     const std::size_t low = options.number("low", 16, "smallest block");
@@ -43,8 +47,10 @@ int main(int argc, char **argv) {
     options.finish();
 
     const std::size_t makers = threads < 2 ? 1 : threads - 1;
-    const std::size_t slots = (megabytes << 20) / ((low + high) / 2) / makers + 1;
-    const std::uint64_t each = batches / makers + 1;
+    const std::size_t slots = align_to_batch((megabytes << 20) / ((low + high) / 2) / makers);
+    // At the end the live set goes the same way.
+    const std::uint64_t replaced = batches / makers + 1;
+    const std::uint64_t each = replaced + slots / batch;
     Table<std::unique_ptr<Queue>> queues(makers);
     for (std::size_t i = 0; i < makers; ++i)
         queues[i] = std::make_unique<Queue>();
@@ -53,19 +59,19 @@ int main(int argc, char **argv) {
     std::size_t posted = 0;
     std::binary_semaphore posting{1};
 
-    const std::uint64_t blocks = run_crew(makers + 1, [&](std::size_t self) {
-        if (self == makers) { // the freer
-            Table<std::uint64_t> seen(makers);
-            for (std::uint64_t i = 0; i < each * makers; ++i) {
-                filled.acquire();
-                Queue &queue = *queues[order[i]];
-                const std::size_t first = seen[order[i]]++ % depth * batch;
-                for (std::size_t j = first; j < first + batch; ++j)
-                    drop(queue.items[j].block, queue.items[j].size, queue.items[j].tag);
-                queue.room.release();
-            }
-            return std::uint64_t{0};
+    const auto free_all = [&] {
+        Table<std::uint64_t> seen(makers);
+        for (std::uint64_t i = 0; i < each * makers; ++i) {
+            filled.acquire();
+            Queue &queue = *queues[order[i]];
+            const std::size_t first = seen[order[i]]++ % depth * batch;
+            for (std::size_t j = first; j < first + batch; ++j)
+                drop(queue.items[j].block, queue.items[j].size, queue.items[j].tag);
+            queue.room.release();
         }
+        return std::uint64_t{0};
+    };
+    const auto make = [&](std::size_t self) {
         Random random(self + 1);
         const auto fresh = [&] {
             const std::size_t size = random.between(low, high);
@@ -75,24 +81,28 @@ int main(int argc, char **argv) {
         Table<Item> held(slots);
         for (std::size_t i = 0; i < slots; ++i)
             held[i] = fresh();
+        Queue &queue = *queues[self];
         for (std::uint64_t number = 0; number < each; ++number) {
-            Queue &queue = *queues[self];
             queue.room.acquire();
-            const std::size_t first = number % depth * batch;
-            for (std::size_t j = first; j < first + batch; ++j) {
-                Item &slot = held[random.below(slots)];
-                queue.items[j] = slot;
-                slot = fresh();
+            Item *const items = &queue.items[number % depth * batch];
+            for (std::size_t j = 0; j < batch; ++j) {
+                if (number < replaced) {
+                    Item &slot = held[random.below(slots)];
+                    items[j] = slot;
+                    slot = fresh();
+                } else {
+                    items[j] = held[(number - replaced) * batch + j];
+                }
             }
             posting.acquire();
             order[posted++] = self;
             posting.release();
             filled.release();
         }
-        for (std::size_t i = 0; i < slots; ++i)
-            drop(held[i].block, held[i].size, held[i].tag);
-        return each * batch + slots;
-    });
+        return each * batch;
+    };
+    const std::uint64_t blocks =
+        run_crew(makers + 1, [&](std::size_t self) { return self == makers ? free_all() : make(self); });
     for (std::size_t i = 0; i < makers; ++i)
         queues[i].reset();
     std::printf("far_free: %" PRIu64 " blocks\n", blocks);

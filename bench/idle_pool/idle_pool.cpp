@@ -1,54 +1,56 @@
 // SPDX-License-Identifier: MIT
-// Idle pool: a pool of threads of which one works at a time: it allocates a burst, frees it, and sleeps while the next
-// one has its burst. One burst is live at any time; what sleeping threads keep comes on top.
+// Idle pool: all threads of a pool burst at the same time, each allocates its share and frees it; then all sleep but one,
+// which works: it allocates and frees as much as all did together. The next time another one works. The same amount is live
+// at the top of a burst and of the work; what sleeping threads keep comes on top.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
 #include "../common/random.hpp"
 #include "../common/table.hpp"
 
+#include <barrier>
 #include <cinttypes>
-#include <memory>
-#include <semaphore>
 
 using namespace cairn::bench;
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "threads burst one after the other, and sleep in between");
+    Options options(argc, argv, "all threads burst, then all but one sleep, which works (this lab's own)");
     const std::size_t threads = options.number("threads", 2, "threads in the pool");
-    const std::size_t megabytes = options.number("megabytes", 32, "of a burst");
+    const std::size_t megabytes = options.number("megabytes", 32, "live at the top, over all threads");
     const std::size_t low = options.number("low", 16, "smallest block");
     const std::size_t high = options.number("high", 1024, "largest block");
-    const std::uint64_t bursts = options.work("bursts", 200, "over all threads");
+    const std::uint64_t rounds = options.work("rounds", 100, "bursts of all, and works of one");
     options.finish();
 
     struct Held {
         void *block;
         std::size_t size;
     };
-    Table<Held> held((megabytes << 20) / low + 1);
-    Table<std::unique_ptr<std::binary_semaphore>> turns(threads);
-    for (std::size_t i = 0; i < threads; ++i)
-        turns[i] = std::make_unique<std::binary_semaphore>(i == 0 ? 1 : 0);
+    const std::size_t room = (megabytes << 20) / low + 1;
+    const auto up_and_down = [=](Table<Held> &held, std::size_t bytes, std::uint64_t seed) {
+        Random random(seed);
+        std::size_t count = 0;
+        for (std::size_t taken = 0; taken < bytes; ++count) {
+            const std::size_t size = random.between(low, high);
+            held[count] = {take(size, seed + count), size};
+            taken += size;
+        }
+        for (std::size_t i = 0; i < count; ++i)
+            drop(held[i].block, held[i].size, seed + i);
+        return count;
+    };
+    std::barrier turn(static_cast<std::ptrdiff_t>(threads));
     const std::uint64_t blocks = run_crew(threads, [&](std::size_t self) {
+        Table<Held> held(room);
         std::uint64_t done = 0;
-        for (std::uint64_t burst = self; burst < bursts; burst += threads) {
-            turns[self]->acquire();
-            Random random(burst + 1);
-            std::size_t count = 0;
-            for (std::size_t bytes = 0; bytes < megabytes << 20; ++count) {
-                const std::size_t size = random.between(low, high);
-                held[count] = {take(size, burst + count), size};
-                bytes += size;
-            }
-            for (std::size_t i = 0; i < count; ++i)
-                drop(held[i].block, held[i].size, burst + i);
-            done += count;
-            turns[(self + 1) % threads]->release();
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+            done += up_and_down(held, (megabytes << 20) / threads, round * threads + self + 1);
+            turn.arrive_and_wait();
+            if (round % threads == self)
+                done += up_and_down(held, megabytes << 20, ~round);
+            turn.arrive_and_wait();
         }
         return done;
     });
-    for (std::size_t i = 0; i < threads; ++i)
-        turns[i].reset();
     std::printf("idle_pool: %" PRIu64 " blocks\n", blocks);
 }

@@ -51,7 +51,8 @@ std::uint64_t grow_array(std::uint64_t tag) {
 } // namespace
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "blocks of 64 KiB to 8 MiB, and arrays that grow by realloc");
+    Options options(argc, argv,
+                    "blocks of 64 KiB to 8 MiB, and arrays that grow by realloc (this lab's own)");
     const std::size_t threads = options.number("threads", 2, "threads");
     const std::size_t slots = options.number("slots", 16, "blocks that a thread holds");
     const std::size_t largest = options.number("high", 8 << 20, "largest block");

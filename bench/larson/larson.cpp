@@ -104,7 +104,9 @@ const Setting *find_setting(std::string_view name) {
 } // namespace
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "random replacements by threads that hand their blocks to a successor");
+    Options options(
+        argc, argv,
+        "threads that replace blocks and hand them on (LKmalloc, section 7; Hoard, 5.2; NBmalloc, 6)");
     const char *name = options.word("setting", "hoard", "hoard, lkmalloc or nbmalloc");
     const Setting *preset = find_setting(name);
     if (preset == nullptr)

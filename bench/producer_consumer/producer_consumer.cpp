@@ -66,7 +66,7 @@ std::uint64_t consume(Queue &queue, const Plan &plan) {
 } // namespace
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "one thread allocates, another frees");
+    Options options(argc, argv, "one thread allocates, another frees (Hoard, sections 2.2 and 4.2)");
     const std::size_t threads =
         options.number("threads", 2, "threads; each two are a pair, at least one pair");
     Plan plan{};

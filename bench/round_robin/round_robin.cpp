@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Round-robin producers (Hoard, section 6): thread i allocates K blocks and thread i + 1 frees them, one thread after
+// Round-robin producers (Hoard, section 6.1): thread i allocates K blocks and thread i + 1 frees them, one thread after
 // the other. The program needs K blocks at any time; private heaps with ownership keep K for each thread.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
@@ -12,7 +12,8 @@
 using namespace cairn::bench;
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "one thread allocates, the next frees, and so on around");
+    Options options(argc, argv,
+                    "one thread allocates, the next frees, and so on around (Hoard, section 6.1)");
     const std::size_t threads = options.number("threads", 2, "threads");
     const std::size_t megabytes = options.number("megabytes", 64, "what one thread allocates");
     const std::size_t size = options.number("size", 256, "bytes of a block");

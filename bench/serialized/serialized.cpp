@@ -11,7 +11,9 @@
 using namespace cairn::bench;
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "every thread allocates a block and frees it, in turn or all at once");
+    Options options(
+        argc, argv,
+        "every thread allocates a block and frees it, in turn or all at once (Hoard, section 2.2)");
     const std::size_t threads = options.number("threads", 2, "threads");
     const std::size_t size = options.number("size", 1 << 20, "bytes of a block");
     const bool at_once = options.number("at-once", 0, "1: all threads at the same time") != 0;

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares programs with a discipline of their own for memory (workloads xalloc and obstack) on the allocator that was
+written by hand for it, on the kit's layers and on a malloc: by instructions and peak memory, which do not depend on what
+else the machine does. See docs/benchmarks.md."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+sys.dont_write_bytecode = True
+
+from lib import allocators, measure, places, report  # noqa: E402
+
+# The first one is what the others are compared with.
+VARIANTS = {
+    "xalloc": ["original", "inlined", "layered"],
+    "obstack": ["original", "functions", "layered", "freelist"],
+}
+# Percent of the work, for the shorter of the two runs that are counted.
+SCALE = {"xalloc": 1, "obstack": 1}
+
+
+@dataclass
+class Row:
+    name: str
+    instructions: int
+    peak_kib: int
+    output: str
+
+
+class Failed(Exception):
+    """Why there is no figure; the text is one line."""
+
+
+def environment(allocator):
+    preload = {} if allocator.library is None else {"LD_PRELOAD": allocator.library}
+    return {**measure.clean_environment(), **allocator.environment, **preload}
+
+
+def count(command, allocator):
+    """All instructions of one process."""
+    with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
+        counts = os.path.join(folder, "callgrind.out")
+        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command],
+                             env=environment(allocator), capture_output=True, text=True)
+        if run.returncode != 0:
+            raise Failed("%s: status %d" % (" ".join(command), run.returncode))
+        with open(counts) as file:
+            return int(re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE).group(1))
+
+
+def row(build, workload, variant, allocator, work):
+    program = [places.program(build, workload), "--variant", variant]
+    shorter, longer = (count([*program, "--scale", str(SCALE[workload] * times)], allocator) for times in (1, 2))
+    # Peak memory is of the whole work, without valgrind's own.
+    with tempfile.NamedTemporaryFile("r") as output:
+        preload = [] if allocator.library is None else ["--preload", allocator.library]
+        run = subprocess.run([places.program(build, "launch"), *preload, "--stdout", output.name, "--", *program, "--scale",
+                              str(work)], env={**measure.clean_environment(), **allocator.environment},
+                             capture_output=True, text=True, check=True)
+        figures = json.loads(run.stdout)
+        if figures["status"] != 0 or figures["signal"] != 0:
+            raise Failed("%s %s: status %d, signal %d" % (workload, variant, figures["status"], figures["signal"]))
+        name = variant if variant != "malloc" else "malloc, " + allocator.name
+        return Row(name, longer - shorter, figures["peak_kib"], output.read())
+
+
+def rows(build, workload, chosen, work):
+    system = allocators.Allocator("glibc", None)
+    answer = [row(build, workload, variant, system, work) for variant in VARIANTS[workload]]
+    answer += [row(build, workload, "malloc", allocator, work) for allocator in chosen]
+    if len({each.output for each in answer}) != 1:
+        raise Failed("%s: the variants do not do the same work" % workload)
+    return answer
+
+
+def read_arguments(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--allocators", default="glibc,cairn", metavar="LIST",
+                        help="for the variant that uses malloc: names, paths or NAME=PATH.so (glibc,cairn)")
+    parser.add_argument("--workloads", default=",".join(VARIANTS), metavar="LIST", help="of: " + ", ".join(VARIANTS))
+    parser.add_argument("--scale", type=int, default=100, metavar="PERCENT",
+                        help="how much of the work peak memory is taken of (100)")
+    parser.add_argument("--build", default=places.default_build(), metavar="DIR", help="the build to take programs from")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = read_arguments(arguments)
+    try:
+        chosen = [allocators.parse(name, options.build) for name in options.allocators.split(",") if name]
+        for workload in options.workloads.split(","):
+            if workload not in VARIANTS:
+                raise Failed("no discipline is called '%s'; there are %s" % (workload, ", ".join(VARIANTS)))
+            table = [[workload, "instructions", "x original", "peak MiB"]]
+            found = rows(options.build, workload, chosen, options.scale)
+            for each in found:
+                table.append(["  " + each.name, "%d" % each.instructions,
+                              "%.3f" % (each.instructions / found[0].instructions), "%.1f" % (each.peak_kib / 1024)])
+            print("\n".join(report.aligned(table)), flush=True)
+    except (Failed, allocators.Unavailable) as why:
+        print("disciplines: %s" % why, file=sys.stderr)
+        return 1
+    except FileNotFoundError as missing:
+        print("disciplines: %s is not there" % missing.filename, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
