@@ -60,7 +60,7 @@ def row(build, workload, variant, allocator, work):
     # Peak memory is of the whole work, without valgrind's own.
     with tempfile.NamedTemporaryFile("r") as output:
         preload = [] if allocator.library is None else ["--preload", allocator.library]
-        run = subprocess.run([places.program(build, "launch"), *preload, "--stdout", output.name, "--", *program, "--scale",
+        run = subprocess.run([places.program(build, "launch"), "--timeout", "3600", *preload, "--stdout", output.name, "--", *program, "--scale",
                               str(work)], env={**measure.clean_environment(), **allocator.environment},
                              capture_output=True, text=True, check=True)
         figures = json.loads(run.stdout)

@@ -16,13 +16,16 @@ class Workload:
     name: str
     program: str
     arguments: list[str] = field(default_factory=list)
+    threaded: bool = True
 
     def cases(self, build, threads, scale):
         path = places.program(build, self.program)
         if not os.path.exists(path):
             raise Missing("%s: %s is not built" % (self.name, path))
-        return [Case(self.name, count, [path, "--threads", str(count), "--scale", str(scale), *self.arguments])
-                for count in threads]
+        command = [path, "--scale", str(scale), *self.arguments]
+        if not self.threaded:
+            return [Case(self.name, None, command)]
+        return [Case(self.name, count, [*command, "--threads", str(count)]) for count in threads]
 
 
 WORKLOADS = [
@@ -46,6 +49,8 @@ WORKLOADS = [
     Workload("barnes-hut", "barnes_hut"),
     Workload("bem", "bem"),
     Workload("requests", "requests"),
+    Workload("xalloc", "xalloc", threaded=False),
+    Workload("obstack", "obstack", threaded=False),
     *real_programs.WORKLOADS,
 ]
 # What runs unless asked otherwise, for a first look.

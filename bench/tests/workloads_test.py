@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Each workload with little work: it runs, does the same whenever it runs, and says where it is from; the disciplines of
+xalloc and obstack do the same over every allocator; real programs and servers run on the malloc that they are given, and
+a server's client leaves nothing behind, however the server ends."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import allocators, measure, places, real_programs, workloads  # noqa: E402
+
+BUILD = os.environ["BUILD_DIR"]
+CAIRN = os.path.join(BUILD, "lib", "libcairn.so") if os.environ["HAVE_CAIRN"] == "1" else None
+LITTLE = {
+    "threadtest": ["--objects", "300"],
+    "active_false": ["--writes", "10"],
+    "passive_false": ["--writes", "10"],
+    "random": ["--slots", "500"],
+    "churn": ["--megabytes", "1"],
+    "large": ["--high", "200000"],
+    "shbench": ["--total", "1000000"],
+    "larson": ["--blocks", "100", "--replacements", "2000"],
+    "producer_consumer": ["--depth", "4"],
+    "round_robin": ["--megabytes", "1"],
+    "serialized": ["--size", "10000"],
+    "idle_pool": ["--megabytes", "1"],
+    "class_shift": ["--megabytes", "1"],
+    "far_free": ["--megabytes", "1", "--batches", "10000"],
+    "barnes_hut": ["--bodies", "300"],
+    "bem": ["--panels", "200"],
+    "requests": ["--cache", "500"],
+    "xalloc": ["--high", "16"],
+    "obstack": ["--functions", "2"],
+}
+# The others share the work out, and what is left over is not done.
+SAME_FOR_ANY_THREADS = {"barnes_hut", "bem", "requests"}
+
+
+def output(command, library=None, **variables):
+    environment = {**measure.clean_environment(), **variables}
+    if library is not None:
+        environment["LD_PRELOAD"] = library
+    run = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         errors="replace")
+    return run.returncode, run.stdout, run.stderr
+
+
+def programs():
+    return sorted({workload.program for workload in workloads.WORKLOADS if isinstance(workload, workloads.Workload)})
+
+
+def cases():
+    """Of the real programs that are here, with as little work as there is."""
+    for workload in real_programs.WORKLOADS:
+        try:
+            yield from workload.cases(BUILD, [1], 1)
+        except workloads.Missing:
+            pass
+
+
+class Programs(unittest.TestCase):
+    def run_one(self, name, *arguments):
+        status, printed, complaint = output([places.program(BUILD, name), "--scale", "1", *LITTLE[name], *arguments], CAIRN)
+        self.assertEqual(status, 0, "%s %s: %s" % (name, arguments, complaint))
+        self.assertTrue(printed.startswith(name), printed)
+        return printed
+
+    def test_each_does_the_same_again(self):
+        self.assertEqual(programs(), sorted(LITTLE), "one that this test does not know")
+        for workload in workloads.WORKLOADS:
+            if isinstance(workload, workloads.Workload):
+                threads = [["--threads", "1"], ["--threads", "3"], ["--threads", "3"]] if workload.threaded else [[], []]
+                one, *others = [self.run_one(workload.program, *workload.arguments, *each) for each in threads]
+                self.assertEqual(len(set(others)), 1, others)
+                if workload.program in SAME_FOR_ANY_THREADS:
+                    self.assertEqual({one}, set(others))
+
+    def test_each_says_where_it_is_from(self):
+        for name in programs():
+            _, printed, _ = output([places.program(BUILD, name), "--help"])
+            self.assertRegex(printed.splitlines()[0], r"\(.*(Hoard|LKmalloc|NBmalloc|Heap Layers|this lab's own).*\)$")
+            self.assertIn("--scale", printed)
+
+    def test_disciplines(self):
+        for name, variants in (("xalloc", ["original", "inlined", "layered", "malloc"]),
+                               ("obstack", ["original", "functions", "layered", "freelist", "malloc"])):
+            self.assertEqual(len({self.run_one(name, "--variant", variant) for variant in variants}), 1)
+            self.assertNotEqual(output([places.program(BUILD, name), "--variant", "nonsense"])[0], 0)
+
+
+class RealPrograms(unittest.TestCase):
+    def test_each_prints_the_same_on_another_malloc(self):
+        for case in cases():
+            with self.subTest(case.label):
+                expected = output(case.command, **case.environment)
+                self.assertEqual(expected[0], 0, expected[2])
+                self.assertTrue(expected[1])
+                if CAIRN is not None:
+                    self.assertEqual(output(case.command, CAIRN, **case.environment)[:2], expected[:2])
+
+    def test_a_server_uses_the_malloc_that_is_meant(self):
+        # Debian's redis has a malloc of its own choice.
+        for case in cases():
+            if case.name == "redis":
+                for library, provider in ((CAIRN, CAIRN), (None, "libc.so.6")):
+                    with tempfile.TemporaryDirectory() as folder:
+                        output(case.command, library, LD_DEBUG="bindings", LD_DEBUG_OUTPUT=os.path.join(folder, "bound"))
+                        bound = ""
+                        for name in os.listdir(folder):
+                            with open(os.path.join(folder, name), errors="replace") as file:
+                                bound += file.read()
+                    found = re.findall(r"file \S*redis-server \[0\] to (\S+) \[0\]: normal symbol `malloc'", bound)
+                    self.assertTrue(found)
+                    self.assertTrue(all(name.endswith(provider or "libc.so.6") for name in found), found)
+
+    def test_a_missing_program_is_one_line_with_its_package(self):
+        with mock.patch.dict(os.environ, PATH="/nowhere"), mock.patch.object(real_programs, "SYSTEM_FOLDERS", ""):
+            for name, package in (("ghostscript", "ghostscript"), ("link-parser", "link-grammar"),
+                                  ("mariadb", "mariadb-server-core"), ("redis", "redis-server")):
+                [workload] = [each for each in real_programs.WORKLOADS if each.name == name]
+                with self.assertRaisesRegex(workloads.Missing, "^%s: .*%s[^\n]*$" % (name, package)):
+                    workload.cases(BUILD, [1], 1)
+
+
+class Serve(unittest.TestCase):
+    """bench/serve with clients and servers that go wrong."""
+
+    CLIENT = "import sys; sys.path.insert(0, %r); import server; sys.exit(server.work(lambda: %%s))" % \
+             real_programs.source("")
+
+    def serve(self, load, *server):
+        with tempfile.TemporaryDirectory() as folder:
+            out, err = os.path.join(folder, "out"), os.path.join(folder, "err")
+            place = os.path.join(folder, "place")
+            os.mkdir(place)
+            run = subprocess.run([places.program(BUILD, "launch"), "--stdout", out, "--stderr", err, "--timeout", "100", "--",
+                                  places.program(BUILD, "serve"), sys.executable, "-B", "-c", self.CLIENT % load, "--", *server],
+                                 env={**measure.clean_environment(), "TMPDIR": place}, capture_output=True, text=True)
+            for _ in range(500):  # the client outlives the server by a moment
+                if not os.listdir(place):
+                    break
+                time.sleep(0.02)
+            self.assertEqual(os.listdir(place), [])
+            with open(out) as said, open(err) as complained:
+                return json.loads(run.stdout), said.read(), complained.read()
+
+    def test_both_are_in_a_folder_that_goes_away(self):
+        figures, said, complained = self.serve("(server.wait_for('socket'), print(open('socket').read()))",
+                                               "/bin/sh", "-c", "echo here; echo there >socket")
+        self.assertEqual((figures["status"], said.strip(), complained), (0, "there", "here\n"))
+
+    def test_a_client_that_fails_ends_the_server(self):
+        figures, _, complained = self.serve("(_ for _ in ()).throw(server.Failed('no such table'))", "/bin/sleep", "90")
+        self.assertEqual((figures["signal"], complained), (9, "client: no such table\n"))
+
+    def test_a_server_that_crashes(self):
+        figures, _, complained = self.serve("server.wait_for('socket')", "/bin/sh", "-c", "echo broken >&2; kill -SEGV $$")
+        self.assertEqual((figures["signal"], complained), (11, "broken\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
