@@ -2,13 +2,15 @@
 // A boundary-element solver in objects, with the three phases of BEMengine (Hoard, section 5.2): equation registration
 // (every panel of a charged sphere makes an equation, its coefficients in blocks), preconditioner (a small factored matrix
 // for the near field of each group of panels), solver (conjugate gradients, vectors come and go in each step). Some hundred
-// megabytes live at once, most of it in small blocks that all threads made.
+// megabytes live at once, most of it in small blocks that all threads made. The seconds of the phases go to stderr, as a line
+// that begins with "figures:".
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
 
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -135,6 +137,10 @@ std::vector<Panel> sphere(std::size_t count) {
 
 using Vector = std::vector<double>;
 
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 double dot(const Vector &a, const Vector &b) {
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -157,6 +163,7 @@ int main(int argc, char **argv) {
     const std::vector<Panel> panels = sphere(count);
     const std::size_t groups = (count + group - 1) / group;
     double charge = 0;
+    double before = 0, making = 0, solving = 0; // kept by thread 0
     for (std::uint64_t solve = 0; solve < solves; ++solve) {
         std::vector<std::unique_ptr<Equation>> equations(count);
         std::vector<std::unique_ptr<Factor>> factors(groups);
@@ -165,6 +172,7 @@ int main(int argc, char **argv) {
         double old_measure = 0;
         int steps = 0;
         bool done = false;
+        before = now();
         run_crew(threads, [&](std::size_t self) {
             const std::size_t first = count * self / threads;
             const std::size_t last = count * (self + 1) / threads;
@@ -188,6 +196,8 @@ int main(int argc, char **argv) {
                     std::make_unique<Factor>(panels.data(), g * group, std::min(group, count - g * group));
             all.arrive_and_wait();
             if (self == 0) {
+                making += now() - before;
+                before = now();
                 for (std::size_t i = 0; i < count; ++i)
                     residual[i] = equations[i]->potential;
             }
@@ -222,6 +232,8 @@ int main(int argc, char **argv) {
                 }
                 all.arrive_and_wait();
             }
+            if (self == 0)
+                solving += now() - before;
             for (std::size_t i = first; i < last; ++i) // each thread clears what its neighbour made
                 equations[(i + count / 2) % count].reset();
             return 0;
@@ -230,5 +242,7 @@ int main(int argc, char **argv) {
         for (std::size_t i = 0; i < count; ++i)
             charge += charges[i] * panels[i].area;
     }
+    std::fprintf(stderr, "figures: {\"registration_and_preconditioner\": %.6f, \"solver\": %.6f}\n", making,
+                 solving);
     std::printf("bem: capacity of the sphere %.9g\n", charge);
 }

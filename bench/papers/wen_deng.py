@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Wen and Deng, "Implementing The Hoard Allocator" (2018), section 3.1: two ratios."""
+from statistics import mean
+
+from lib.figures import TIMES, Spread
+
+from .form import Column, Row, Table
+
+DOCUMENT = "Wen and Deng"
+CPU = TIMES["cpu"]
+NAMED = ("the report prints sums of terms and names threadtest and Larson; the third term of the runtimes is a rate, so "
+         "Larson's; the others' places are taken by workloads of ours that one would expect there")
+
+
+def cases(lab):
+    few = lab.quick
+    return {
+        "first": lab.workload("passive-false", 1, "--scale", "2" if few else "100"),
+        "second": lab.workload("active-false", 1, "--scale", "2" if few else "100"),
+        "larson": lab.workload("larson", 1, "--blocks", "1000", "--rounds", "2" if few else "20", "--replacements", "50000"),
+        "fourth": lab.workload("threadtest-large", 1, "--objects", "250000", "--size", "40", "--rounds", "1" if few else "8",
+                               program="threadtest"),
+        "fifth": lab.workload("shbench", 1, "--blocks", "10000", "--high", "500", "--scale", "1" if few else "8"),
+        "threadtest": lab.workload("threadtest", 1, "--objects", "1000", "--rounds", "200" if few else "10000"),
+    }
+
+
+TODAY = {"first": "passive-false, one thread", "second": "active-false, one thread", "larson": "larson, 1,000 blocks",
+         "fourth": "250,000 objects of 40 bytes, allocated, then freed", "fifth": "shbench, 10,000 blocks of 1 to 500 bytes",
+         "threadtest": "threadtest, 1,000 objects"}
+
+
+def runtime(lab):
+    made = cases(lab)
+    samples = lab.samples(list(made.values()), ["glibc", "wen-deng"])
+    found = {}
+    for key, case in made.items():
+        libc, ours = (lab.of(samples, case, name) for name in ("glibc", "wen-deng"))
+        found[key] = {"libc": lab.value(libc, CPU), "ours": lab.value(ours, CPU), "ratio": lab.ratio(libc, ours, CPU)}
+    found["mean"] = {"ratio": mean(row["ratio"].middle for row in found.values() if isinstance(row["ratio"], Spread))}
+    return found
+
+
+def memory(lab):
+    made = {key: case for key, case in cases(lab).items() if key != "larson"}
+    empty = lab.workload("nothing", 1, "--objects", "1", "--rounds", "1", program="threadtest")
+    samples = lab.samples([*made.values(), empty], ["kingsley", "wen-deng"], min(lab.repeat, 3))
+    peak = {name: lab.value(lab.of(samples, empty, name), lambda sample: sample["peak_kib"]).middle
+            for name in ("kingsley", "wen-deng")}
+    found = {}
+    for key, case in made.items():
+        found[key] = {}
+        for column, name in (("libc", "kingsley"), ("ours", "wen-deng")):
+            value = lab.value(lab.of(samples, case, name), lambda s, name=name: max(4, s["peak_kib"] - peak[name]) * 1024)
+            found[key][column] = value.middle
+        found[key]["ratio"] = found[key]["ours"] / found[key]["libc"]
+    found["mean"] = {"ratio": mean(row["ratio"] for row in found.values())}
+    return found
+
+
+def said(libc, ours, ratio):
+    return {"libc": libc, "ours": ours, "ratio": ratio}
+
+
+ORDER = (("first", "first term"), ("second", "second"), ("larson", "Larson"), ("fourth", "fourth"), ("fifth", "fifth"),
+         ("threadtest", "threadtest"))
+TIMES_SAID = {"first": (1.409460, 1.400995), "second": (1.649129, 1.612911), "larson": (1 / 6746321, 1 / 2156244),
+              "fourth": (0.027469, 0.065815), "fifth": (2.135053, 2.177003), "threadtest": (0.839412, 2.151459)}
+BYTES_SAID = {"first": (12287, 20479), "second": (12287, 16383), "fourth": (13709311, 27631615),
+              "fifth": (1990655, 2023423), "threadtest": (12287, 24575)}
+RUNTIME = Table(
+    "wen-deng-runtime", DOCUMENT, "section 3.1.2", "libc's runtime over the allocator's, one thread",
+    (Column("libc", "libc s", "processor time on glibc, median and range (Larson: the report has seconds an operation)",
+            "%.4g"),
+     Column("ours", "a2alloc s", "the same on `wen-deng`", "%.4g"),
+     Column("ratio", "libc : a2alloc", "ratios within a repetition, median and range; above 1 the allocator is faster")),
+    (*(Row(key, title, said(*TIMES_SAID[key], TIMES_SAID[key][0] / TIMES_SAID[key][1]), today=TODAY[key])
+       for key, title in ORDER), Row("mean", "mean", {"ratio": 0.689})),
+    runtime, (NAMED, "an AMD Opteron 6344 of 8 cores, its Linux and glibc of 2018"))
+MEMORY = Table(
+    "wen-deng-fragmentation", DOCUMENT, "section 3.1.1", "the allocator's memory over that of a sequential heap, one thread",
+    (Column("libc", "kheap", "peak resident bytes on `kingsley`, less those of a program that allocates nothing", "%d"),
+     Column("ours", "a2alloc", "the same on `wen-deng`", "%d"),
+     Column("ratio", "a2alloc : kheap", "one over the other")),
+    (*(Row(key, title, said(*BYTES_SAID[key], BYTES_SAID[key][1] / BYTES_SAID[key][0]), today=TODAY[key])
+       for key, title in ORDER if key != "larson"), Row("mean", "mean", {"ratio": 1.61})),
+    memory, (NAMED, "kheap is the course's sequential heap: one of powers of two, `kingsley`, is in its place",
+             "an AMD Opteron 6344 of 8 cores, its Linux and glibc of 2018"))
+
+TABLES = (MEMORY, RUNTIME)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The documents' tables: well-formed as data, listed, and one of them measured from end to end."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ["BUILD_DIR"]
+sys.path.insert(0, BENCH)
+
+import paper  # noqa: E402
+from lib.figures import Spread  # noqa: E402
+from papers import form  # noqa: E402
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-B", os.path.join(BENCH, "paper.py"), "--build", BUILD, *arguments],
+                          capture_output=True, text=True, timeout=300)
+
+
+class Data(unittest.TestCase):
+    def test_every_table_is_well_formed(self):
+        for table in paper.TABLES.values():
+            self.assertEqual(form.problems(table), [], table.name)
+
+    def test_a_bad_table_is_found(self):
+        bad = form.Table("t", "d", "w", "t", (form.Column("a", "a", ""),),
+                         (form.Row("r", "r"), form.Row("s", "s", {"b": 1}), form.Row("q", "q", {"a": "1"})), print)
+        self.assertEqual(len(form.problems(bad)), 5)
+
+    def test_what_the_documents_say_adds_up(self):
+        """Figures that follow from others of the same table: a slip of the pen would show."""
+        tables = paper.TABLES
+        for row in tables["hoard-2"].rows:
+            if "solaris" in row.said:
+                self.assertAlmostEqual(100 * (row.said["hoard"] / row.said["solaris"] - 1), row.said["change"], delta=1.1)
+        for row in tables["hoard-4"].rows:
+            self.assertAlmostEqual(row.said["a"] / row.said["u"], row.said["ratio"], delta=0.011)
+            self.assertAlmostEqual(row.said["total"] / row.said["objects"], row.said["size"], delta=0.01)
+        for row in tables["heap-layers-4"].rows:
+            self.assertAlmostEqual(row.said["total"] / row.said["objects"], row.said["size"], delta=0.02)
+        for name, mean in (("wen-deng-runtime", 0.689), ("wen-deng-fragmentation", 1.61)):
+            ratios = [row.said["ratio"] for row in tables[name].rows if row.key != "mean"]
+            self.assertAlmostEqual(sum(ratios) / len(ratios), mean, delta=0.005)
+
+    def test_a_page_has_both_figures_and_how(self):
+        table = paper.TABLES["hoard-2"]
+        text = form.page(table, {"espresso": {"solaris": 1.5, "change": Spread(3, 2, 4)}, "p2c": {"hoard": "CRASH"}}, "a machine")
+        line = next(line for line in text.splitlines() if line.startswith("espresso"))
+        self.assertEqual(line.split()[:3], ["espresso", "6.806", "1.500"])
+        self.assertIn("+15.9", line)
+        self.assertIn("+3.0 (+2.0..+4.0)", line)
+        self.assertIn("CRASH", text)
+        for column in table.columns:
+            self.assertIn(column.how, text)
+        self.assertIn("z3", text)
+
+
+class Words(unittest.TestCase):
+    def test_list(self):
+        listed = run("--list")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertEqual([line.split()[0] for line in listed.stdout.splitlines()], list(paper.TABLES))
+        self.assertEqual(listed.stderr, "")
+
+    def test_a_bad_name_is_one_line(self):
+        for arguments in (["hoard-1"], [], ["hoard-2", "nothing"]):
+            refused = run(*arguments)
+            self.assertEqual(refused.returncode, 2)
+            self.assertEqual(refused.stdout, "")
+            self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
+
+    @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1", "nothing to run")
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "lib", "libcairn-wen-deng.so")), "the family is not built")
+    def test_one_from_end_to_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = run("wen-deng-fragmentation", "--quick", "-o", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path) as file:
+                [table] = json.load(file)["tables"]
+        self.assertIn("what differs:", done.stdout)
+        self.assertEqual(len(table["rows"]), 6)
+        for row in table["rows"]:
+            for cell in row["cells"].values():
+                self.assertEqual(cell["said"] is None, cell["today"] is None, row)
+        self.assertEqual(table["rows"][-1]["cells"]["ratio"]["said"], 1.61)
+
+
+if __name__ == "__main__":
+    unittest.main()
