@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundedSpinLock: mutual exclusion, waiters that let a preempted holder run, ranks shared with Lock, forks.
+// BoundedSpinLock: waiters that let a preempted holder run, ranks shared with Lock, forks. Its mutual exclusion: lock_test.cpp.
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/lock.hpp>
 
@@ -25,30 +25,6 @@ template <class L>
 class BoundedSpinLocks : public testing::Test {};
 using Bounds = testing::Types<BoundedSpinLock<>, BoundedSpinLock<1>>;
 TYPED_TEST_SUITE(BoundedSpinLocks, Bounds);
-
-TYPED_TEST(BoundedSpinLocks, LetOneInAtATime) {
-    TypeParam lock(Rank::leaf);
-    unsigned long counter = 0; // not atomic: a race would lose counts, and ThreadSanitizer would say so
-    constexpr int rounds = 20000;
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-        threads.emplace_back([&] {
-            for (int i = 0; i < rounds; ++i) {
-                if (i % 3 == 0) {
-                    while (!lock.try_lock()) {
-                        platform::yield();
-                    }
-                } else {
-                    lock.lock();
-                }
-                ++counter;
-                lock.unlock();
-            }
-        });
-    }
-    threads.clear();
-    EXPECT_EQ(counter, 4u * rounds);
-}
 
 /// More waiters than processors, and a holder that sleeps.
 TYPED_TEST(BoundedSpinLocks, AreWaitedFor) {

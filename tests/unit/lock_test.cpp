@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lock: mutual exclusion, sleepers that are woken, ranks that only rise, and the child of a fork.
+// Lock: mutual exclusion (of the other kind too), sleepers that are woken, ranks that only rise, and the child of a fork.
+#include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/lock.hpp>
 
 #include <gtest/gtest.h>
@@ -22,8 +23,13 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
-TEST(Lock, LetsOneInAtATime) {
-    Lock lock(Rank::leaf);
+template <class L>
+class Locks : public testing::Test {};
+using Kinds = testing::Types<Lock, sync::BoundedSpinLock<>, sync::BoundedSpinLock<1>>;
+TYPED_TEST_SUITE(Locks, Kinds);
+
+TYPED_TEST(Locks, LetOneInAtATime) {
+    TypeParam lock(Rank::leaf);
     unsigned long counter = 0; // not atomic: a race would lose counts, and ThreadSanitizer would say so
     constexpr int rounds = 20000;
     std::vector<std::jthread> threads;
