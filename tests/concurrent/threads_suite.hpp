@@ -26,6 +26,10 @@ namespace cairn::concurrent {
 template <class H>
 constinit inline Immortal<H> immortal;
 
+/// What a test file has to say of its heap when no block is live: specialised there.
+template <class H>
+void check_empty(H &) {}
+
 struct Block {
     unsigned char *bytes = nullptr;
     std::size_t size = 0;
@@ -51,6 +55,7 @@ template <class H>
 class Threads : public testing::Test {
 protected:
     static H &heap() { return immortal<H>.object; }
+    void TearDown() override { check_empty(heap()); }
 
     static Block make(std::mt19937_64 &random, std::size_t largest) {
         Block block;
