@@ -33,6 +33,9 @@ class Results:
         self.samples = {}
         for sample in data["samples"]:
             self.samples.setdefault((sample["case"], sample["allocator"]), []).append(sample)
+        self.extras = {}
+        for extra in data.get("extras", []):
+            self.extras[extra["kind"], extra["case"], extra["allocator"]] = extra
         self.workloads = list(dict.fromkeys(case["workload"] for case in self.cases))
         self.processors = data["machine"].get("processors") or 0
 
@@ -45,15 +48,18 @@ class Results:
     def good(self, case, allocator):
         return [sample for sample in self.samples.get((case, allocator), []) if sample["outcome"] == "ok"]
 
-    def field(self, case, allocator, name):
-        """The median of a figure that not every result has."""
-        values = [sample[name] for sample in self.good(case, allocator) if isinstance(sample.get(name), (int, float))]
-        return median(values) if values else None
+    def figure(self, case, allocator, name):
+        """Of the summary, or if that has none of the runs: a figure that not every result has."""
+        found = (self.rows.get((case, allocator)) or {}).get(name)
+        if found is None:
+            values = [sample[name] for sample in self.good(case, allocator) if isinstance(sample.get(name), (int, float))]
+            found = median(values) if values else None
+        return found
 
-    def has(self, name, cases=None):
-        """Whether any good run has that figure, and it is not always 0."""
-        names = {case["case"] for case in cases} if cases else None
-        return any(sample.get(name) for sample in self.data["samples"] if names is None or sample["case"] in names)
+    def curve(self, case, allocator):
+        """Resident memory over time, [[seconds, KiB, ...]], of the run that looked at it."""
+        runs = [self.extras.get(("memory", case, allocator)), *self.good(case, allocator)]
+        return next((run["curve"] for run in runs if run and run["outcome"] == "ok" and run.get("curve")), None)
 
     def speedup(self, workload, case, allocator):
         """Work done in a given time, by what the baseline does with the fewest threads: repetition by repetition."""
@@ -91,7 +97,12 @@ def about(data, path):
               machine.get("architecture"),
               "huge pages: %s" % machine["transparent_hugepage"] if machine.get("transparent_hugepage") else None,
               "load at the start %.1f" % machine["load"] if isinstance(machine.get("load"), (int, float)) else None]
-    return [("Machine", ", ".join(filter(None, known))), ("System", ", ".join(filter(None, system))),
+    lines = [("Machine", ", ".join(filter(None, known))), ("System", ", ".join(filter(None, system)))]
+    own = data.get("cairn") or {}
+    if own.get("version"):
+        lines.append(("Cairn", own["version"] + (", commit %s%s" % (
+            own["commit"][:12], " and changes" if own.get("changed") else "") if own.get("commit") else "")))
+    return [*lines,
             ("Begun", "%s, it took %s" % (time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(data["started"])),
                                           text.seconds_text(data["seconds"]))),
             ("Runs", "%d repetitions, interleaved; %s time compared" % (data["repeat"], data["by"])),
@@ -104,6 +115,8 @@ def warnings(data):
         lines.append("The series was interrupted: this is what was finished.")
     if data["quick"]:
         lines.append("Made with --quick, a tenth of the work: it shows that everything runs, not how fast.")
+    if data.get("left_out"):
+        lines.append("%d rows were left out: their reference runs failed." % data["left_out"])
     if data["repeat"] < 3:
         lines.append("So few repetitions say nothing about the spread.")
     return lines
@@ -144,7 +157,7 @@ def overview(found, style):
                                 failed=[(name, "no row") for name in names])
             means.append(Chart(chart, title[0].upper() + title[1:]))
     return [Section("Time", "%s time of each run by that of %s in the same repetition, the median of these; below 1 is faster. "
-                    "The geometric mean is over the rows in which every allocator has a figure."
+                    "The geometric mean is over the rows in which every allocator that ever ran well has a figure."
                     % (found.by.capitalize(), found.baseline), [Row(means), time_table], name="time"),
             Section("Peak memory", "The most that was resident at once, by that under %s; the program's own code and tables, the "
                     "same for all, are in it." % found.baseline, [peak_table], name="peak")]
@@ -165,8 +178,11 @@ def matrix(found, name, value):
                 known = found.rows.get((case, allocator))
                 row.append(Cell(first_word(known["trouble"]), bad=True) if known and known["trouble"] else ABSENT)
         rows.append(row)
-    common = [case for case in cases if all(cells.get((case, each)) for each in found.allocators)]
-    means = {each: geometric_mean([cells[case, each] for case in common]) for each in found.allocators}
+    # One that failed everywhere must not take the mean away from the others.
+    ran = [each for each in found.allocators if any(cells.get((case, each)) for case in cases)]
+    common = [case for case in cases if all(cells.get((case, each)) for each in ran)]
+    means = {each: geometric_mean([cells[case, each] for case in common]) if each in ran else None
+             for each in found.allocators}
     label = "geometric mean" if len(common) == len(cases) else "geometric mean of %d complete rows" % len(common)
     return means, Table(["workload / threads", *found.allocators], rows, name=name,
                         total=[Cell(label), *(number(means[each], 3) for each in found.allocators)])
@@ -180,15 +196,21 @@ def workload_section(found, style, workload):
     cases = found.cases_of(workload)
     threaded = len({case["threads"] for case in cases}) > 1 and all(case["threads"] for case in cases)
     parts = [Row([time_chart(found, style, workload, cases, threaded), peak_chart(found, style, cases, threaded)]),
-             figures_table(found, workload, cases, threaded)]
-    parts += own_figures(found, cases)
-    return Section(workload, speedup_text(found, workload, cases) if threaded else "", parts, name="workload-" + workload)
+             *figures_tables(found, workload, cases, threaded)]
+    parts += [part for case in cases for part in memory_curves(found, style, case)]
+    parts += system_calls(found, cases) + own_figures(found, cases)
+    said = speedup_text(found, workload, cases) if threaded else "With %s." % threads_text(cases[0]["threads"]) \
+        if cases[0]["threads"] else ""
+    return Section(workload, said, parts, name="workload-" + workload)
+
+
+def threads_text(threads):
+    return "1 thread" if threads == 1 else "%d threads" % threads
 
 
 def speedup_text(found, workload, cases):
     first = cases[0]["threads"]
-    said = "Speedup: the work done in a given time, by what %s does with %d thread%s." % (
-        found.baseline, first, "" if first == 1 else "s")
+    said = "Speedup: the work done in a given time, by what %s does with %s." % (found.baseline, threads_text(first))
     if found.processors and found.processors < max(case["threads"] for case in cases):
         said += " Shaded: more threads than the %d processors, where no more speedup can come." % found.processors
     if workload in GROWING | PAIRS:
@@ -240,37 +262,99 @@ def peak_chart(found, style, cases, threaded):
                              width=charts.WIDTH / 2), "Peak resident memory")
 
 
-# Figures that a run may have: name in the results, heading, form.
+# Figures that a row may have: name in the results, heading, form.
 MORE = [("sampled_peak_kib", "peak without lazily freed", lambda value: size(kib(value))),
-        ("instructions", "instructions", count),
-        ("system_calls", "system calls", count)]
+        ("drained_kib", "after the drain", lambda value: size(kib(value))),
+        ("settled_kib", "a second later", lambda value: size(kib(value))),
+        ("syscalls", "system calls", count),
+        ("instructions", "instructions", count)]
 
 
-def figures_table(found, workload, cases, threaded):
-    more = [each for each in MORE if found.has(each[0], cases)]
-    columns = ["allocator", *(["threads"] if threaded else []), "runs", "%s time" % found.by, "least – most", "CPU time",
-               "x %s" % found.baseline, "least – most", *(["speedup"] if threaded else []), "peak resident",
-               "x %s" % found.baseline, "page faults", *(heading for _, heading, _ in more)]
-    rows, breaks = [], set()
+def figures_tables(found, workload, cases, threaded):
+    """Time, and then memory and counts."""
+    more = [each for each in MORE if any(found.figure(case["case"], name, each[0]) is not None for case in cases
+                                         for name in found.allocators)]
+    heads = ["allocator", *(["threads"] if threaded else [])]
+    columns = [*heads, "runs", "%s time" % found.by, "least – most", "CPU time", "x %s" % found.baseline,
+               "least – most", *(["speedup"] if threaded else [])]
+    columns_more = [*heads, "peak resident", "x %s" % found.baseline, "page faults",
+                    *(heading for _, heading, _ in more)]
+    rows, rows_more, breaks = [], [], set()
     for case in cases:
         breaks.add(len(rows))
         for name in found.allocators:
             row = found.rows.get((case["case"], name))
             if row is None:
                 continue
-            taken, ratio = row["time"] or {}, row["ratio"] or {}
-            speedup = found.speedup(workload, case, name) if threaded else None
-            rows.append([
-                Cell(name), *([count(case["threads"])] if threaded else []),
-                words(row["trouble"], bad=True) if row["trouble"] else Cell("%d ok" % row["good"], left=True),
-                duration(taken.get("middle")), text.span(taken.get("low"), taken.get("high"), text.seconds_text),
-                duration(row["cpu"]),
-                number(ratio["middle"], 2, tint=text.ratio_tint(ratio["middle"])) if ratio else ABSENT,
-                text.span(ratio.get("low"), ratio.get("high"), lambda value: "%.2f" % value),
-                *([number(speedup and speedup.middle)] if threaded else []),
-                size(kib(row["peak_kib"])), number(row["peak_ratio"]), count(row["minor_faults"]),
-                *(form(found.field(case["case"], name, field)) for field, _, form in more)])
-    return Table(columns, rows, name="figures-" + workload, dense=True, breaks=breaks - {0})
+            head = [Cell(name), *([count(case["threads"])] if threaded else [])]
+            rows.append([*head, *time_cells(found, workload, case, name, row, threaded, len(columns) - len(head))])
+            rows_more.append([*head, *memory_cells(found, case, name, row, more, len(columns_more) - len(head))])
+    breaks -= {0}
+    return [Table(columns, rows, name="time-" + workload, dense=True, breaks=breaks),
+            Table(columns_more, rows_more, name="memory-" + workload, dense=True, breaks=breaks)]
+
+
+def time_cells(found, workload, case, name, row, threaded, columns):
+    if not row["good"]:
+        return [words(row["trouble"], bad=True, columns=columns)]
+    taken, ratio = row["time"], row["ratio"] or {}
+    speedup = found.speedup(workload, case, name) if threaded else None
+    return [words(row["trouble"], bad=True) if row["trouble"] else Cell("%d ok" % row["good"], left=True),
+            duration(taken["middle"]), text.span(taken["low"], taken["high"], text.seconds_text), duration(row["cpu"]),
+            number(ratio["middle"], 2, tint=text.ratio_tint(ratio["middle"])) if ratio else ABSENT,
+            text.span(ratio.get("low"), ratio.get("high"), lambda value: "%.2f" % value),
+            *([number(speedup and speedup.middle)] if threaded else [])]
+
+
+def memory_cells(found, case, name, row, more, columns):
+    if not row["good"]:
+        return [words(first_word(row["trouble"]), bad=True, columns=columns)]
+    ratio = row["peak_ratio"]
+    return [size(kib(row["peak_kib"])), number(ratio, 2, tint=text.ratio_tint(ratio)) if ratio else ABSENT,
+            count(row["minor_faults"]), *(form(found.figure(case["case"], name, field)) for field, _, form in more)]
+
+
+def memory_curves(found, style, case):
+    curves = [(name, [point[0] for point in points], [kib(point[1]) for point in points])
+              for name in found.allocators if (points := found.curve(case["case"], name)) and len(points) > 1]
+    if not curves:
+        return []
+    live = (found.extras.get(("live", case["case"], None)) or {}).get("live_bytes")
+    chart = charts.lines(curves, style, "time since the start (%s)", "resident (%s)", charts.seconds_axis,
+                         charts.bytes_axis, height=2.6, level=("most live bytes", live) if live else None,
+                         label="Resident memory over time")
+    rows = []
+    for name, xs, ys in curves:
+        points = found.curve(case["case"], name)
+        most = max(range(len(ys)), key=ys.__getitem__)
+        own = (found.extras.get(("memory", case["case"], name)) or {}).get("figures") or {}
+        rows.append([Cell(name), size(ys[most]), duration(xs[most]), number(ys[most] / live, 2) if live else ABSENT,
+                     size(kib(points[most][2])), size(kib(points[most][3])), size(kib(own.get("drained_kib"))),
+                     size(kib(own.get("settled_kib"))), count(len(points))])
+    title = "Resident memory over time%s" % (", " + threads_text(case["threads"]) if case["threads"] else "")
+    table = Table(["allocator", "most", "at", "by live bytes", "of it given back lazily", "of it in huge pages",
+                   "after the drain", "a second later", "points"], rows, name="curve-" + case["case"].replace("/", "-"),
+                  folded="The figures")
+    points = [[Cell(name), duration(x), size(y)] for name, xs, ys in curves for x, y in zip(xs, ys)]
+    return [Chart(chart, title), table,
+            Table(["allocator", "at", "resident"], points, folded="All points")]
+
+
+def system_calls(found, cases):
+    rows, totals = [], {}
+    for case in cases:
+        for name in found.allocators:
+            calls = (found.extras.get(("syscalls", case["case"], name)) or {}).get("syscalls")
+            if calls:
+                rows.append((case["case"], name, calls))
+                for call, times in calls.items():
+                    totals[call] = totals.get(call, 0) + times
+    if not rows:
+        return []
+    shown = sorted(totals, key=lambda call: (-totals[call], call))[:10]
+    return [Table(["workload / threads", "allocator", *shown, "all"],
+                  [[Cell(case), words(name), *(count(calls.get(call, 0)) for call in shown), count(sum(calls.values()))]
+                   for case, name, calls in rows], name="syscalls-" + cases[0]["workload"], folded="System calls")]
 
 
 def own_figures(found, cases):

@@ -142,8 +142,8 @@ def legend(axes, names, width=WIDTH):
                     labelspacing=0.3, ncols=legend_columns(names, width))
 
 
-def lines(series, style, x_label, y_label, x_axis, y_axis, area=None, height=3.2, y_from=0.0, label=""):
-    """`series` is [(name, xs, ys)]; `area` one more of these, filled, behind them."""
+def lines(series, style, x_label, y_label, x_axis, y_axis, area=None, height=3.2, level=None, label=""):
+    """`series` is [(name, xs, ys)]; `area` one more of these, filled, behind them; `level` a (name, y) for all xs."""
     names = [name for name, *_ in [*([area] if area else []), *series]]
     rows = legend_rows(names)
     figure, axes = new(height + 0.2 * rows, legend_rows=rows)
@@ -155,8 +155,12 @@ def lines(series, style, x_label, y_label, x_axis, y_axis, area=None, height=3.2
         largest_y = max(largest_y, max(ys, default=0))
     for name, xs, ys in series:
         axes.plot(xs, ys, color=style.colour(name), linestyle=style.dash(name), label=name)
+    if level:
+        names.append(level[0])
+        axes.axhline(level[1], color=INK, linewidth=1, linestyle=(0, (3, 2)), label=level[0])
+        largest_y = max(largest_y, level[1])
     axes.set_xlim(0, largest_x or 1)
-    axes.set_ylim(y_from, (largest_y or 1) * 1.06)
+    axes.set_ylim(0, (largest_y or 1) * 1.06)
     axes.set_xlabel(x_label % x_axis(axes.xaxis, largest_x))
     axes.set_ylabel(y_label % y_axis(axes.yaxis, largest_y))
     legend(axes, names)
@@ -207,7 +211,8 @@ def bars(rows, x_label, form, style=None, label="", failed=(), line=None, width=
         axes.barh(i, value, 0.66, color=style.colour(name) if style else SERIES[0])
         if low is not None and high is not None and high > low:
             axes.errorbar(value, i, xerr=[[value - low], [high - value]], color=INK, linewidth=1, capsize=2.5)
-        axes.text((high if high is not None else value) + largest * 0.012, i, form(value), va="center")
+        axes.text((high if high is not None else value) + largest * 0.012, i, form(value), va="center",
+                  bbox={"facecolor": GROUND, "edgecolor": "none", "pad": 0.6})
     axes.set_yticks(range(len(rows)))
     axes.set_yticklabels([row[0] for row in rows])
     axes.tick_params(axis="y", length=0)
@@ -215,7 +220,7 @@ def bars(rows, x_label, form, style=None, label="", failed=(), line=None, width=
     axes.set_xlim(0, largest * 1.16)
     axes.grid(axis="y", visible=False)
     if line is not None:
-        axes.axvline(line, color=INK, linewidth=0.9, linestyle=(0, (3, 2)))
+        axes.axvline(line, color=INK, linewidth=0.9, linestyle=(0, (3, 2)), zorder=2.5)
     axes.set_xlabel(x_label(axes.xaxis, largest) if callable(x_label) else x_label)
     return svg(figure, label)
 

@@ -77,7 +77,7 @@ def figures(allocators):
     rows = []
     for each in allocators:
         if not each.good:
-            rows.append([Cell(each.name), words(each.trouble(), bad=True), *[ABSENT] * 9])
+            rows.append([Cell(each.name), words(each.trouble(), bad=True, columns=10)])
             continue
         middle, low, high = each.spread("seconds")
         m = each.median

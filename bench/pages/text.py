@@ -17,6 +17,7 @@ class Cell:
     bad: bool = False
     code: bool = False
     left: bool = False
+    columns: int = 1  # that it takes
 
 
 ABSENT = Cell("–")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <src/cli/trace_figures.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace cairn::cli {

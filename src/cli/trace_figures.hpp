@@ -8,7 +8,7 @@
 
 #include <allocators/cairn.hpp>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <bit>

@@ -4,6 +4,8 @@
 #include <src/cli/commands.hpp>
 #include <src/cli/trace_figures.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <iostream>
 #include <unordered_map>
