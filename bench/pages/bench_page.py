@@ -122,6 +122,12 @@ def warnings(data):
     return lines
 
 
+def scale_of_instructions(found):
+    scale = (found.data.get("parameters") or {}).get("instructions_scale")
+    counted = any(row.get("instructions") for row in found.rows.values())
+    return " Instructions are of %d %% of the work." % scale if counted and scale else ""
+
+
 def tiles(found, failed):
     runs = len(found.data["samples"])
     bad = sum(sample["outcome"] != "ok" for sample in found.data["samples"])
@@ -201,7 +207,7 @@ def workload_section(found, style, workload):
     parts += system_calls(found, cases) + own_figures(found, cases)
     said = speedup_text(found, workload, cases) if threaded else "With %s." % threads_text(cases[0]["threads"]) \
         if cases[0]["threads"] else ""
-    return Section(workload, said, parts, name="workload-" + workload)
+    return Section(workload, said + scale_of_instructions(found), parts, name="workload-" + workload)
 
 
 def threads_text(threads):
@@ -267,7 +273,7 @@ MORE = [("sampled_peak_kib", "peak without lazily freed", lambda value: size(kib
         ("drained_kib", "after the drain", lambda value: size(kib(value))),
         ("settled_kib", "a second later", lambda value: size(kib(value))),
         ("syscalls", "system calls", count),
-        ("instructions", "instructions", count)]
+        ("instructions", "instructions", count), ("instructions_ratio", "x {baseline}", number)]
 
 
 def figures_tables(found, workload, cases, threaded):
@@ -278,7 +284,7 @@ def figures_tables(found, workload, cases, threaded):
     columns = [*heads, "runs", "%s time" % found.by, "least – most", "CPU time", "x %s" % found.baseline,
                "least – most", *(["speedup"] if threaded else [])]
     columns_more = [*heads, "peak resident", "x %s" % found.baseline, "page faults",
-                    *(heading for _, heading, _ in more)]
+                    *(heading.format(baseline=found.baseline) for _, heading, _ in more)]
     rows, rows_more, breaks = [], [], set()
     for case in cases:
         breaks.add(len(rows))

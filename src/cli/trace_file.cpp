@@ -145,6 +145,7 @@ void TraceFile::read_chunk(const Word *at, const Word *end) {
             break;
         default:
             clock += record.ticks;
+            ++calls_[thread];
             if (piece == nullptr) {
                 pieces_[thread].push_back({at, at, before, clock});
                 piece = &pieces_[thread].back();
@@ -171,15 +172,8 @@ std::uint32_t TraceFile::thread_of(std::uint64_t image, std::uint64_t id) {
     }
     threads_.push_back({image, id});
     pieces_.emplace_back();
+    calls_.push_back(0);
     return static_cast<std::uint32_t>(threads_.size() - 1);
-}
-
-std::uint64_t TraceFile::calls(std::uint32_t thread) const {
-    std::uint64_t sum = 0;
-    for (const Piece &piece : pieces_[thread]) {
-        sum += static_cast<std::uint64_t>(piece.last - piece.first);
-    }
-    return sum;
 }
 
 std::uint64_t TraceFile::pid(std::uint64_t image) const {

@@ -58,7 +58,7 @@ public:
     const std::vector<TracedThread> &threads() const { return threads_; }
     std::uint64_t images() const { return images_; }
     /// The records of calls of a thread: a realloc has two.
-    std::uint64_t calls(std::uint32_t thread) const;
+    std::uint64_t calls(std::uint32_t thread) const { return calls_[thread]; }
     /// The pid of a process image, 0 if it is not known.
     std::uint64_t pid(std::uint64_t image) const;
     bool stopped_early() const;
@@ -85,6 +85,7 @@ private:
     std::uint64_t images_ = 0;
     std::vector<TracedThread> threads_;
     std::vector<std::vector<Piece>> pieces_; ///< of each thread, in order of time
+    std::vector<std::uint64_t> calls_;       ///< of each thread
     std::vector<std::uint64_t> pids_;        ///< of each image
 };
 
