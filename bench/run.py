@@ -24,6 +24,16 @@ def print_comparison(path, old, new):
     show("\n" + report.comparison(*compare.changes(old, new), os.path.basename(path)))
 
 
+def read_results(path):
+    """Looked through now, not when something has been measured for hours."""
+    found = results.read(path)
+    try:
+        compare.changes(found, found)
+    except (LookupError, TypeError, AttributeError, ValueError) as why:
+        raise results.Unusable("%s: is damaged, or of another version: %r" % (path, why))
+    return found
+
+
 def list_what_is_there(build):
     for name, members in choice.groups(build).items():
         if name != "all":
@@ -84,15 +94,15 @@ def main(arguments):
         list_what_is_there(options.build)
         return 0
     try:
-        old = results.read(options.compare) if options.compare else None
-        if not options.show:
+        old = read_results(options.compare) if options.compare else None
+        found = read_results(options.show) if options.show else None
+        if found is None:
             return measure_and_show(options, old)
-        found = results.read(options.show)
         print_tables(found)
         if old:
             print_comparison(options.compare, old, found)
         return 0
-    except results.Unusable as why:
+    except (results.Unusable, OSError) as why:
         complain(str(why))
         return 1
 

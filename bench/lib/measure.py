@@ -29,7 +29,8 @@ def digest(path):
 def judge(figures, output, expected, complaint):
     """The outcome of a run, and what is known about it: ok, crash, hang, wrong or failed."""
     if figures["timed_out"]:
-        return "hang", "killed after %.0f s" % figures["wall"]
+        spent = figures["user"] + figures["system"]
+        return "hang", "killed after %.0f s, of which it ran for %.1f" % (figures["wall"], spent)
     if figures["signal"]:
         return "crash", ("%s: %s" % (signal.Signals(figures["signal"]).name, complaint)).rstrip(": ")
     if figures["status"] == WRONG_RESULT and complaint.startswith("wrong result"):
@@ -47,7 +48,10 @@ def own_figures(path):
     with open(path, errors="replace") as file:
         for line in file:
             if line.startswith("figures: "):
-                found.update(json.loads(line.removeprefix("figures: ")))
+                try:
+                    found.update(json.loads(line.removeprefix("figures: ")))
+                except (ValueError, TypeError):  # it ended in the middle of the line
+                    continue
     return {"figures": found} if found else {}
 
 

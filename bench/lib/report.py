@@ -69,18 +69,24 @@ def case_table(rows, baseline, by):
     return "\n".join(text)
 
 
+MANY = 8
+
+
 def matrix(title, rows, allocators, value):
-    """Cases down, allocators across, and geometric means over the cases that every allocator has."""
+    """Cases down, allocators across, and geometric means over the cases that every allocator has. Many allocators go
+    down instead."""
     cases = list(dict.fromkeys(row.case for row in rows))
     cell = {(row.case, row.allocator): value(row) for row in rows}
     lines = [[title, *allocators]]
     for case in cases:
         lines.append(["  " + case, *(number(cell.get((case, allocator)), "%.2f") for allocator in allocators)])
     common = [case for case in cases if all(cell.get((case, allocator)) for allocator in allocators)]
-    label = "  geometric mean" if len(common) == len(cases) else \
-        "  geometric mean of the %d complete rows" % len(common)
+    label = "  geometric mean" if len(common) == len(cases) else "  geometric mean (%d complete)" % len(common)
     lines.append([label, *(number(geometric_mean([cell[case, allocator] for case in common]), "%.3f")
                            for allocator in allocators)])
+    if len(allocators) > MANY:
+        lines = [[text.strip() if i == 0 else text for i, text in enumerate(line)] for line in lines]
+        lines = [["  " + line[0] if i else line[0], *line[1:]] for i, line in enumerate(zip(*lines))]
     return "\n".join(aligned(lines))
 
 

@@ -12,17 +12,17 @@ from .terminal import Progress
 
 
 @contextmanager
-def interruptible():
-    """Who is told to end by SIGTERM or SIGHUP ends as with Ctrl-C."""
-    def interrupt(_signal, _frame):
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+def handling(handler, *signals):
+    before = {number: signal.signal(number, handler) for number in signals}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def interrupt(_signal, _frame):
+    raise KeyboardInterrupt
 
 
 class Session:
@@ -40,12 +40,15 @@ class Session:
     def run(self):
         kinds = [kind for kind in self.options.extras if not self.lacks(kind)]
         runs = len(self.cases) * (2 + len(self.allocators) * (self.options.repeat + len(kinds)))
-        with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder, Progress(runs) as progress, interruptible():
-            try:
+        try:
+            with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder, Progress(runs) as progress, \
+                    handling(interrupt, signal.SIGTERM, signal.SIGHUP):
                 self.measure(folder, kinds, progress.step)
-            except KeyboardInterrupt:
-                self.interrupted = True
-        self.write()
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            with handling(signal.SIG_IGN, signal.SIGINT):  # impatience must not cost the results
+                self.write()
 
     def lacks(self, kind):
         tool = extras.missing(kind)

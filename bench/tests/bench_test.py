@@ -171,6 +171,16 @@ class Comparison(Test):
         change = compare.changes(old, self.made_up([2.0, 2.2, 2.4]))[0][1]
         self.assertEqual(change.ratios["wall"], figures.Spread(2.0, 2.0 / 1.2, 2.4))
 
+    def test_damaged_results_are_one_line(self):
+        for spoil in (lambda data: data["samples"][0].pop("wall"), lambda data: data.pop("machine"),
+                      lambda data: data.update(samples=7), lambda data: data.update(format=99)):
+            data = self.made_up([1.0, 1.1])
+            spoil(data)
+            with open(self.path("old.json"), "w") as file:
+                json.dump(data, file)
+            run = self.bench(*SMALL, "--compare", self.path("old.json"), status=1)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+
     def test_one_run_has_no_spread(self):
         self.assertEqual(self.moved(self.made_up([1.0]), self.made_up([9.0]))[0], [])
 
