@@ -48,7 +48,7 @@ def columns(baseline, by):
         Column("drained", lambda row: row.drained_kib, mebibytes, optional=True),
         Column("+1 s", lambda row: row.settled_kib, mebibytes, optional=True),
         Column("faults", lambda row: row.minor_faults, lambda count: number(count, "%d")),
-        Column("major", lambda row: row.major_faults, lambda count: number(count, "%d"), optional=True),
+        Column("major", lambda row: row.major_faults, lambda count: number(count, "%g"), optional=True),
         Column("syscalls", lambda row: row.syscalls, lambda count: number(count, "%d"), optional=True),
         Column("Minstr at 1%", lambda row: row.instructions, lambda count: number(count and count / 1e6, "%.1f"), optional=True),
         Column("x %s" % baseline, lambda row: row.instructions_ratio, lambda ratio: number(ratio, "%.2f"), optional=True),
