@@ -102,9 +102,9 @@ one_line
 says 'the name is too long'
 
 # Raised privileges: the variable is not the user's to set.
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+chmod 755 "$scratch"
+if [ "$(id -u)" = 0 ] && setpriv --reuid 1 --clear-groups test -x "$scratch" 2>/dev/null; then
     cp "$library" "$scratch/libcairn.so"
-    chmod 755 "$scratch"
     echo 'int main(void) { return 0; }' >"$scratch/main.c"
     "${CC:-cc}" "$scratch/main.c" -o "$scratch/raised" -Wl,--no-as-needed "$scratch/libcairn.so" \
         -Wl,-rpath,"$scratch" || fail "can not link"

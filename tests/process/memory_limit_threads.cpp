@@ -5,7 +5,9 @@
 // freed is there for the next one.
 #include "process_test.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <sched.h>
 
 using namespace process_test;
 
@@ -13,7 +15,13 @@ int main() {
     std::size_t least = SIZE_MAX;
     for (int round = 0; round < 10; ++round) {
         std::size_t counts[2] = {};
+        std::atomic<int> started{0};
         in_threads(2, [&](unsigned i) {
+            // One that has all of the memory already leaves no room for the other's stack.
+            ++started;
+            while (started != 2) {
+                sched_yield();
+            }
             constexpr std::size_t most = 4096;
             static void *blocks[2][most];
             const std::size_t size = i == 0 ? 30000 : 100000;
