@@ -41,7 +41,7 @@ def translator(lab, small):
 
 
 def cfrac(lab, small):
-    return workloads.Case("cfrac", None, [os.path.realpath(sys.executable), "-I", os.path.join(HERE, "cfrac.py"),
+    return workloads.Case("cfrac", None, [os.path.realpath(sys.executable), "-s", os.path.join(HERE, "cfrac.py"),
                                           *NUMBERS["small" if small else "large"]],
                           {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
 
