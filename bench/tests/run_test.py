@@ -5,9 +5,11 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from unittest import mock
@@ -155,6 +157,23 @@ class Launcher(unittest.TestCase):
             launcher.terminate()
             self.assertEqual(launcher.wait(), 2)
         self.assertTrue(gone(child))
+
+
+    def test_an_interrupted_run_leaves_nobody(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "child")
+
+            def interrupt_once_it_runs():
+                while not os.path.exists(path):
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGINT)
+
+            case = workloads.Case("w", None, ["/bin/sh", "-c", "sleep 60 & echo $! >$0.aside; mv $0.aside $0; wait", path])
+            threading.Thread(target=interrupt_once_it_runs).start()
+            with self.assertRaises(KeyboardInterrupt):
+                measure.run(os.path.join(PROGRAMS, "launch"), case, series.REFERENCE, folder, 60)
+            with open(path) as file:
+                self.assertTrue(gone(int(file.read())))
 
 
 class Workloads(unittest.TestCase):
