@@ -29,7 +29,7 @@ class Session:
     def __init__(self, options, chosen, cases, baseline):
         self.options, self.allocators, self.cases, self.baseline = options, chosen, cases, baseline
         self.launcher = places.program(options.build, "launch")
-        self.started, self.interrupted = time.time(), False
+        self.started, self.interrupted = time.time(), True  # until it has come to its end
         self.expected, self.samples, self.extras = {}, [], []
         self.left_out = 0
         self.constant = {"machine": machine.facts(), "cairn": describe.cairn(options.build),
@@ -44,8 +44,9 @@ class Session:
             with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder, Progress(runs) as progress, \
                     handling(interrupt, signal.SIGTERM, signal.SIGHUP):
                 self.measure(folder, kinds, progress.step)
+            self.interrupted = False
         except KeyboardInterrupt:
-            self.interrupted = True
+            pass  # what there is, is shown
         finally:
             with handling(signal.SIG_IGN, signal.SIGINT):  # impatience must not cost the results
                 self.write()

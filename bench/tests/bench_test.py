@@ -47,6 +47,7 @@ class Series(Test):
         run = self.bench(*SMALL, "--threads", "1,2,4", "--allocators", "again=glibc;SETTING=1")
         self.assertEqual(run.stderr, "")
         found = self.results()
+        self.assertFalse(found["interrupted"])
         self.assertEqual([case["case"] for case in found["cases"]], ["threadtest/1", "threadtest/2", "threadtest/4"])
         self.assertEqual(len(found["samples"]), 2 * 3 * 2)
         for name in ("wall", "user", "system", "peak_kib", "minor_faults", "major_faults", "outcome"):
