@@ -218,7 +218,7 @@ def speedup_text(found, workload, cases):
     first = cases[0]["threads"]
     said = "Speedup: the work done in a given time, by what %s does with %s." % (found.baseline, threads_text(first))
     if found.processors and found.processors < max(case["threads"] for case in cases):
-        said += " Shaded: more threads than the %d processors, where no more speedup can come." % found.processors
+        said += " Shaded: more threads than the %d processors." % found.processors
     if workload in GROWING | PAIRS:
         said += " The work grows with the threads."
     return said
