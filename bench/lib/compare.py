@@ -9,9 +9,9 @@ from .figures import TIMES, Spread, median, pair_ratios
 
 VALUES = {"wall": TIMES["wall"], "cpu": TIMES["cpu"], "peak": lambda sample: sample["peak_kib"],
           "faults": lambda sample: sample["minor_faults"]}
-WORDS = {"peak": ("more memory", "less memory"), "faults": ("more faults", "less faults"),
-         "instructions": ("more instructions", "less instructions"), "syscalls": ("more system calls", "less system calls")}
-# Counts that have one run and hence no spread move by this much before it is worth a word.
+WORDS = {"peak": ("more memory", "less memory"), "faults": ("more faults", "fewer faults"),
+         "instructions": ("more instructions", "fewer instructions"), "syscalls": ("more system calls", "fewer system calls")}
+# What lies no further beyond the spread is not worth a word: a page more, or counts that have one run and no spread.
 SLACK = 0.01
 
 
@@ -53,15 +53,12 @@ def figures_of(results, case, allocator):
 
 def word(name, ratio, runs):
     """What has moved, or nothing. Times with a single run have no spread to move beyond."""
-    low, high = ratio.low, ratio.high
-    if name in ("instructions", "syscalls"):
-        low, high = low * (1 - SLACK), high * (1 + SLACK)
-    elif runs < 2:
+    if name not in ("instructions", "syscalls") and runs < 2:
         return None
-    if low <= 1 <= high:
+    if ratio.low <= 1 + SLACK and ratio.high >= 1 - SLACK:
         return None
     worse, better = WORDS.get(name, ("slower", "faster"))
-    said = worse if low > 1 else better
+    said = worse if ratio.low > 1 else better
     return said if name in WORDS else "%s %s" % (name, said)
 
 

@@ -53,6 +53,6 @@ def show(text):
         styled = Text(line, style="bold" if before == "" else "")
         styled.highlight_regex(TROUBLE, "bold red")
         styled.highlight_regex(r"\b(?:slower|more)\b", "red")
-        styled.highlight_regex(r"\b(?:faster|less)\b", "green")
+        styled.highlight_regex(r"\b(?:faster|less|fewer)\b", "green")
         console.print(styled)
         before = line

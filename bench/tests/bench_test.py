@@ -166,7 +166,8 @@ class Comparison(Test):
     def test_beyond_the_spread(self):
         old = self.made_up([1.0, 1.1, 1.2])
         self.assertEqual(self.moved(old, self.made_up([1.19, 1.3, 1.4])), ([], []))
-        self.assertEqual(self.moved(old, self.made_up([1.21, 1.3, 1.4]))[0], ["wall slower", "cpu slower", "ratio slower"])
+        self.assertEqual(self.moved(old, self.made_up([1.22, 1.3, 1.4]))[0], ["wall slower", "cpu slower", "ratio slower"])
+        self.assertEqual(self.moved(old, self.made_up([1.205, 1.3, 1.4]))[0], [])  # by less than a percent
         self.assertEqual(self.moved(old, self.made_up([0.7, 0.8, 0.9]))[0], ["wall faster", "cpu faster", "ratio faster"])
         self.assertEqual(self.moved(old, self.made_up([1.0, 1.1, 1.2], peak=1100))[0], ["more memory"])
         change = compare.changes(old, self.made_up([2.0, 2.2, 2.4]))[0][1]
