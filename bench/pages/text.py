@@ -29,25 +29,25 @@ def significant(value, digits=3):
     return f"{value:,.{places}f}"
 
 
-def bytes_text(value):
+def bytes_text(value, digits=3):
     size, unit = float(value), 0
     while abs(size) >= 1023.5 and unit + 1 < len(BINARY):
         size, unit = size / 1024, unit + 1
-    return f"{int(size):,} B" if unit == 0 else f"{significant(size)} {BINARY[unit]}"
+    return f"{int(size):,} B" if unit == 0 else f"{significant(size, digits)} {BINARY[unit]}"
 
 
-def seconds_text(value):
+def seconds_text(value, digits=3):
     if value == 0:
         return "0 s"
     for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(value) >= scale * 0.9995:
-            return f"{significant(value / scale)} {unit}"
+            return f"{significant(value / scale, digits)} {unit}"
     return f"{value * 1e9:.0f} ns" if abs(value) >= 1e-8 else f"{significant(value * 1e9)} ns"
 
 
 def limit_text(value, form=bytes_text):
-    """Of a round figure: 1 KiB rather than 1.00 KiB."""
-    figure, _, unit = form(value).partition(" ")
+    """Of a round figure: 1 KiB and 1.125 KiB rather than 1.00 KiB and 1.12 KiB."""
+    figure, _, unit = form(value, 6).partition(" ")
     return "%s %s" % (figure.rstrip("0").rstrip(".") if "." in figure else figure, unit)
 
 

@@ -6,7 +6,7 @@ import math
 import os
 
 from . import charts, text
-from .page import Chart, Page, Row, Section, Table, Tile
+from .page import Chart, Page, Section, Table, Tile
 from .text import Cell, count, duration, number, share, size, words
 
 NOT_FREED = "not freed"
@@ -23,9 +23,10 @@ def build(data, path):
 
 def about(data):
     process = "number %d of %d" % (data["process"], data["processes"])
+    process += ", pid %d" % data["pid"] if data["pid"] else ""
     if data["processes"] > 1:
         process += "; --process N makes a page of another one"
-    return [("Process", process + (", pid %d" % data["pid"] if data["pid"] else "")),
+    return [("Process", process),
             ("Calls", "malloc %s, calloc %s, aligned %s, realloc %s, free %s" % tuple(
                 f"{data['calls'][name]:,}" for name in ("malloc", "calloc", "aligned", "realloc", "free"))),
             ("Time", "%s from its first call to its last, recording included"
