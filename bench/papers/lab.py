@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 from dataclasses import replace
 
 from lib import allocators, figures, measure, places, series, workloads
@@ -26,7 +27,7 @@ class Lab:
         self.build, self.folder, self.quick, self.complain = os.path.abspath(build), folder, quick, complain
         self.repeat = repeat
         self.processors = len(os.sched_getaffinity(0))
-        self.known, self.replays = {}, {}
+        self.known, self.built, self.building = {}, set(), threading.Lock()
 
     # --- what there is
 
@@ -37,14 +38,17 @@ class Lab:
         return path
 
     def target(self, name):
-        """A file of build/papers, built if need be."""
+        """A file of build/papers, built if it is not, or not of today's sources."""
         path = os.path.join(self.build, "papers", name)
-        if not os.path.exists(path):
-            made = subprocess.run(["cmake", "--build", self.build, "--target",
-                                   "paper_" + os.path.splitext(name)[0]],
-                                  capture_output=True, text=True) if not places.INSTALLED else None
-            if made is None or made.returncode != 0 or not os.path.exists(path):
-                raise Missing("%s can not be built%s" % (path, " from an installed lab" if made is None else ""))
+        if places.INSTALLED and not os.path.exists(path):
+            raise Missing("%s can not be built from an installed lab" % name)
+        with self.building:
+            if name not in self.built and not places.INSTALLED:
+                made = subprocess.run(["cmake", "--build", self.build, "--target", "paper_" + os.path.splitext(name)[0]],
+                                      capture_output=True, text=True)
+                if made.returncode != 0:
+                    raise Missing("%s can not be built: %s" % (name, made.stdout.strip()[-200:]))
+                self.built.add(name)
         return path
 
     def allocator(self, word):
