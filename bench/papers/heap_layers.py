@@ -192,7 +192,8 @@ def normalised(lab):
         found["b" + key] = {column: row[column] / row["lea"] if row[column] and row["lea"] else None for column in COLUMNS}
     for half in "ab":
         rows = [row for key, row in found.items() if key[0] == half]
-        found[half + "mean"] = {column: mean(row[column] for row in rows if row[column]) for column in COLUMNS}
+        found[half + "mean"] = {column: mean(values) for column in COLUMNS
+                                if (values := [row[column] for row in rows if row[column]])}
     return found
 
 
