@@ -53,7 +53,7 @@ TEST_F(CachesTest, AnAccessMayTouchTwoLines) {
 
 TEST(SharingTest, CountsWhatTheAllocatorDidAndNotTheProgram) {
     Sharing sharing;
-    alignas(64) char memory[128];
+    alignas(64) char memory[128] = {};
     sharing.handed_out(0, memory, 16);
     sharing.handed_out(0, memory + 16, 16);
     EXPECT_EQ(sharing.shared(), 0u) << "one thread";
