@@ -48,6 +48,9 @@ public:
         release();
     }
 
+    /// Whether anybody holds it. acquire: pairs with release(): if not, what the last holder did is seen.
+    bool held() const { return word_.load(std::memory_order_acquire) != free_; }
+
     /// For who takes all locks of a heap before a fork, in any number and order of ranks, and lets go of them after it
     /// in the parent and in the child.
     void hold_across_fork() {

@@ -21,6 +21,7 @@ enum class Rank : std::uint8_t {
     superblock,
     thread_heap,
     registry,
+    visit,
     global_heap,
     owner,
     huge,

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Fence: an asymmetric pair of memory fences. The light side costs nothing but keeps the compiler from reordering; the
+// heavy side makes every other thread of the process pass a full fence.
+//
+// Adds:    light_fence, heavy_fence.
+// Threads: any.
+// Errors:  heavy_fence answers false where the system has no means for it: then nothing was ordered.
+// Cost:    light: none. heavy: a system call, which interrupts the processors that run threads of this process.
+// Source:  membarrier(2), in Linux since 4.14.
+#pragma once
+
+#include <cairn/platform/features.hpp>
+#include <cairn/platform/syscall.hpp>
+
+#include <atomic>
+
+namespace cairn::platform {
+
+/// With a heavy_fence() of another thread: if that comes after this one, the other thread sees what we stored before; if
+/// it comes first, we see from here on what the other thread stored before.
+CAIRN_INLINE void light_fence() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/// membarrier's numbers, from linux/membarrier.h: not every C library brings it.
+inline constexpr long membarrier_private_expedited = 1 << 3;
+inline constexpr long membarrier_register_private_expedited = 1 << 4;
+
+inline bool heavy_fence() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    long result = raw_syscall(SYS_membarrier, membarrier_private_expedited);
+    if (CAIRN_UNLIKELY(failed(result))) { // the first time a process has to say that it will
+        raw_syscall(SYS_membarrier, membarrier_register_private_expedited);
+        result = raw_syscall(SYS_membarrier, membarrier_private_expedited);
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return !failed(result);
+}
+
+} // namespace cairn::platform

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// Presence: one thread owns an object and uses it without locks; others may visit it while the owner is not inside.
+//
+// Adds:    the owner's mark, which says by plain stores what it is using; for visitors a lock, and the answer where the
+//          owner is.
+// Needs:   a heavy fence (platform/fence.hpp); where there is none, nobody gets in but the owner.
+// Keeps:   while a visitor is in, the owner is not between enter() and leave(). It may be in its short sections, begin()
+//          to end(), on whatever the visitor has not taken from it.
+// Threads: enter, leave, begin, end: the owner; try_visit, end_visit, owner_uses: any.
+// Errors:  try_visit() answers false at once when the owner is inside, even if it is asleep there: nobody waits for it.
+// Cost:    the owner: two stores a section, no fence. A visitor: a lock and two heavy fences.
+// Source:  biased locking with the cost on the stranger's side: Dice, Huang, Yang, "Asymmetric Dekker
+//          synchronization", 2001. What is a critical section there is told apart by the mark here.
+#pragma once
+
+#include <cairn/platform/fence.hpp>
+#include <cairn/sync/lock.hpp>
+
+namespace cairn::sync {
+
+class Presence {
+public:
+    explicit constexpr Presence(Rank rank) : lock_(rank) {}
+
+    // ---- the owner
+
+    /// A short section, on what `at` stands for. Whatever the section relies on has to be read after this.
+    CAIRN_INLINE void begin(const void *at) {
+        // With the light fence: Dekker pair with a visitor, which takes things away, then makes us pass a fence, then
+        // looks for the mark: it finds the mark, or we find the thing taken. release: as in end().
+        mark_.store(at, std::memory_order_release);
+        platform::light_fence();
+    }
+    /// release: pairs with owner_uses() and try_visit(): what the section did is seen.
+    CAIRN_INLINE void end() { mark_.store(nullptr, std::memory_order_release); }
+
+    /// A long section, on everything: waits for a visitor to leave.
+    void enter() {
+        begin(this);
+        while (CAIRN_UNLIKELY(lock_.held())) { // acquire: pairs with end_visit(), what a visitor did is seen
+            end();
+            {
+                const Guard wait(lock_);
+            }
+            begin(this);
+        }
+    }
+    void leave() { end(); }
+
+    // ---- others
+
+    /// False when the owner or another visitor is inside. Otherwise the owner stays out of long sections.
+    bool try_visit() {
+        if (owner_is_inside() || !lock_.try_lock()) {
+            return false;
+        }
+        // acquire: pairs with end(): what the owner did in its last long section is seen.
+        if (platform::heavy_fence() && mark_.load(std::memory_order_acquire) != this) {
+            return true;
+        }
+        lock_.unlock();
+        return false;
+    }
+    void end_visit() { lock_.unlock(); }
+
+    /// For a visitor that has taken things away: `at` is what the owner may still be using, nullptr for nothing. From
+    /// now on it begins no section on what was taken. False: nobody knows, all has to be put back.
+    bool owner_uses(const void *&at) const {
+        const bool known = platform::heavy_fence();
+        at = mark_.load(std::memory_order_acquire); // acquire: pairs with end()
+        return known;
+    }
+
+    /// Hints. relaxed: what they say may be over.
+    bool owner_is_inside() const { return mark_.load(std::memory_order_relaxed) == this; }
+    bool owner_is_in_section() const {
+        return mark_.load(std::memory_order_relaxed) != nullptr && !owner_is_inside();
+    }
+
+    /// For an object that nobody owns at present, which the caller has made sure of: keeps visitors out.
+    Lock &lock() { return lock_; }
+
+    /// In the child of a fork; true if a visitor was in, who is not there any more.
+    bool reset_after_fork() {
+        mark_.store(nullptr, std::memory_order_relaxed); // relaxed: alone
+        const bool visited = lock_.held();
+        lock_.reset_after_fork();
+        return visited;
+    }
+
+private:
+    std::atomic<const void *> mark_{nullptr};
+    Lock lock_;
+};
+
+/// The owner is inside for the length of a scope.
+class [[nodiscard]] Inside {
+public:
+    explicit Inside(Presence &presence) : presence_(presence) { presence_.enter(); }
+    ~Inside() { presence_.leave(); }
+    Inside(const Inside &) = delete;
+    Inside &operator=(const Inside &) = delete;
+
+private:
+    Presence &presence_;
+};
+
+} // namespace cairn::sync
