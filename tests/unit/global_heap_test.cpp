@@ -76,8 +76,8 @@ protected:
     PendingSuperblocks *free_one(OwnerLine *s) {
         const std::uintptr_t block = blocks_[s].back();
         blocks_[s].pop_back();
-        const RemoteWord told = superblock::free_remote(s, block);
-        return told.queued() ? global_->notice(s, told) : nullptr;
+        const superblock::RemoteFree told = superblock::free_remote(s, block);
+        return told.is_notice() ? global_->notice(s, told.word) : nullptr;
     }
 
     void expect_owner(OwnerLine *s, unsigned heap) {
@@ -268,6 +268,7 @@ TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
     }
     const std::uint16_t notify = shared_of(s)->notify.load();
     EXPECT_FALSE(global_->release(s, 2));
+    Global::Notice::own(s, mark(2));
     expect_owner(s, 2);
     EXPECT_EQ(shared_of(s)->notify.load(), notify);
     EXPECT_EQ(s->live() - RemoteWord{shared_of(s)->remote.load()}.count(), blocks_[s].size());
@@ -280,14 +281,14 @@ TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
 
 TEST_F(GlobalHeapTest, ANoticeFollowsTheSuperblockToItsNewOwner) {
     OwnerLine *const s = given_up(class_of_64, 1, 500);
-    RemoteWord told;
-    while (!told.queued()) {
+    superblock::RemoteFree told;
+    while (!told.is_notice()) {
         told = superblock::free_remote(s, blocks_[s].back());
         blocks_[s].pop_back();
     }
-    EXPECT_EQ(told.owner(), 0u);
+    EXPECT_EQ(told.word.owner(), 0u);
     ASSERT_EQ(acquire(class_of_64, 3), s); // before the notice is there
-    EXPECT_EQ(global_->notice(s, told), &trays_[3]);
+    EXPECT_EQ(global_->notice(s, told.word), &trays_[3]);
     EXPECT_EQ(trays_[3].take(), s);
 }
 
@@ -375,10 +376,10 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
                  s != nullptr && !model[s].live.empty() && random() % 20 != 0;) {
                 const std::uintptr_t block = model[s].live.back();
                 model[s].live.pop_back();
-                const RemoteWord told = superblock::free_remote(s, block);
+                const superblock::RemoteFree told = superblock::free_remote(s, block);
                 const unsigned holder = model[s].holder;
-                PendingSuperblocks *const tray = told.queued() ? global_->notice(s, told) : nullptr;
-                ASSERT_EQ(tray, told.queued() && holder != 0 ? &trays_[holder] : nullptr);
+                PendingSuperblocks *const tray = told.is_notice() ? global_->notice(s, told.word) : nullptr;
+                ASSERT_EQ(tray, told.is_notice() && holder != 0 ? &trays_[holder] : nullptr);
                 if (tray != nullptr) {
                     ASSERT_EQ(tray->take(), s);
                     superblock::take_in(s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask)});

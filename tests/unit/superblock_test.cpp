@@ -209,7 +209,7 @@ TEST_P(SuperblockTest, RemoteFreesAreTakenInOnceAndWhole) {
         pop_next();
     }
     for (const std::uintptr_t block : live_) {
-        EXPECT_FALSE(free_remote(s_, block).queued()) << "nobody asked to be told";
+        EXPECT_FALSE(free_remote(s_, block).is_notice()) << "nobody asked to be told";
         EXPECT_TRUE(looks_free(block, shared_->cookie, span_of(s_)));
     }
     EXPECT_TRUE(has_remote_frees(s_));
@@ -231,21 +231,20 @@ TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
     for (int i = 0; i < 8; ++i) {
         pop_next();
     }
-    shared_->notify.store(3);
+    shared_->notify.store(2);
     std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
-    EXPECT_FALSE(free_remote(s_, blocks[0]).queued());
-    EXPECT_FALSE(free_remote(s_, blocks[1]).queued());
-    const RemoteWord told = free_remote(s_, blocks[2]);
-    EXPECT_TRUE(told.queued());
-    EXPECT_EQ(told.owner(), 3u);
-    EXPECT_FALSE(free_remote(s_, blocks[3]).queued()) << "one is on the way already";
+    EXPECT_FALSE(free_remote(s_, blocks[0]).is_notice());
+    const RemoteFree told = free_remote(s_, blocks[1]);
+    EXPECT_TRUE(told.is_notice() && told.word.queued());
+    EXPECT_EQ(told.word.owner(), 3u);
+    EXPECT_EQ(told.bytes, 2u * shared_->block_size);
+    EXPECT_EQ(free_remote(s_, blocks[2]).kind, RemoteFree::nothing) << "one is on the way already";
+    EXPECT_EQ(free_remote(s_, blocks[3]).kind, RemoteFree::step) << "and has not been heard for so long";
     collect(s_);
     EXPECT_TRUE(RemoteWord{shared_->remote.load()}.queued()) << "it stays in its queue";
     shared_->remote.store(RemoteWord::owned_by(3)); // the queue is emptied
-    for (const std::size_t i : {4, 5}) {
-        EXPECT_FALSE(free_remote(s_, blocks[i]).queued());
-    }
-    EXPECT_TRUE(free_remote(s_, blocks[6]).queued()) << "the next step tells anew";
+    EXPECT_FALSE(free_remote(s_, blocks[4]).is_notice());
+    EXPECT_TRUE(free_remote(s_, blocks[5]).is_notice()) << "the next step tells anew";
 }
 
 TEST_P(SuperblockTest, RemoteListsThatAreNotSoundEndTheProgram) {

@@ -1,109 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
 // ThreadHeap: its blocks against a model, and the emptiness invariant after every look, whoever frees.
-#include "process_memory.hpp"
-
-#include <allocators/cairn.hpp>
+#include "thread_heap_fixture.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <random>
 #include <vector>
 
 #include <unistd.h>
 
 using namespace cairn;
+using namespace cairn::test;
 
 namespace {
 
-using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
-using Discipline = Emptiness<FlagshipParameters::slack>;
-using Global = GlobalHeap<Classes, Discipline>;
-using Heap = ThreadHeap<Global>;
-
-constexpr unsigned movable = Discipline::movable_groups<Places<Classes::count>::groups>;
-
-class ThreadHeapTest : public testing::Test {
-protected:
-    ThreadHeapTest() {
-        for (unsigned i = 0; i < heaps_.size(); ++i) {
-            heaps_[i].open(*global_, i + 1);
-            global_->stock().heap_opened();
-        }
-    }
-
-    static OwnerLine *superblock_of(const void *p) {
-        Segment *const segment = Segment::of(address_of(p));
-        unsigned slot = Segment::slot_of(address_of(p));
-        if (segment->kind(slot) == SlotKind::rest) {
-            slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
-        }
-        EXPECT_EQ(segment->kind(slot), SlotKind::superblock);
-        return &segment->owner_lines[slot];
-    }
-
-    bool owns(Heap &heap, const OwnerLine *s) {
-        return shared_of(s)->owner.load() == Global::Notice::mark_owner(s, &heap);
-    }
-
-    /// Frees a block as the thread of `heap` does, whosever block it is.
-    void free(Heap &heap, void *p) {
-        OwnerLine *const s = superblock_of(p);
-        if (!owns(heap, s)) {
-            if (const RemoteWord told = superblock::free_remote(s, address_of(p)); told.queued()) {
-                global_->notice(s, told);
-            }
-        } else if (heap.free_local(s, address_of(p))) {
-            heap.look_at(s);
-            expect_invariant(heap);
-        }
-    }
-
-    /// What a look leaves behind.
-    void expect_invariant(Heap &heap) {
-        auto &holdings = heap.holdings();
-        EXPECT_TRUE(!Discipline::too_empty(holdings.used(), holdings.held()) ||
-                    holdings.places().emptiest(movable) == nullptr)
-            << "u = " << holdings.used() << ", a = " << holdings.held();
-    }
-
-    /// u and a are those of the superblocks that name the heap as their owner; u as far as it was looked.
-    void expect_accounts(Heap &heap) {
-        std::size_t held = 0;
-        std::size_t accounted = 0;
-        superblock::for_each(runs_, [&](const OwnerLine *s) {
-            if (owns(heap, s)) {
-                held += s->extent;
-                EXPECT_EQ(s->slots, global_->maker().slots_of_class(s->size_class));
-                accounted += s->accounted * Classes::size_of(s->size_class);
-                const auto step = static_cast<std::int64_t>(Discipline::step_of(shared_of(s)->capacity));
-                EXPECT_GT(std::int64_t{s->live()} + step, std::int64_t{s->accounted}) << "a look was missed";
-            }
-        });
-        ASSERT_EQ(heap.holdings().held(), held);
-        ASSERT_EQ(heap.holdings().used(), accounted);
-    }
-
-    std::size_t superblocks() {
-        std::size_t count = 0;
-        superblock::for_each(runs_, [&](const OwnerLine *) { ++count; });
-        return count;
-    }
-    std::size_t owned(Heap &heap) {
-        std::size_t count = 0;
-        superblock::for_each(runs_, [&](const OwnerLine *s) { count += owns(heap, s); });
-        return count;
-    }
-
-    RunHeap runs_{this};
-    std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_);
-    std::array<Heap, 3> heaps_;
-    Heap &heap_ = heaps_[0];
-};
+using ThreadHeapTest = ThreadHeaps;
 
 TEST(ThreadHeap, ANewOneServesNothing) {
     static constinit Heap nobody;

@@ -53,8 +53,8 @@ static_assert(sizeof(OwnerLine) == platform::cache_line);
 /// Read by every free; `remote` is written by frees of other threads.
 struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
-    std::atomic<void *> owner; ///< the ThreadHeap, only its own thread draws a conclusion from it, and all
-                               ///< stores of that heap are ordered before what it does: always relaxed
+    std::atomic<void *> owner; ///< the ThreadHeap; only its own thread draws a conclusion from it, between
+                               ///< sync::Presence's begin and end
     std::uint64_t reciprocal;  ///< ceil(2^64 / block size)
     std::uint64_t cookie;      ///< the same as the owner's
     std::atomic<OwnerLine *> pending_next;   ///< while queued at the owner

@@ -71,17 +71,14 @@ public:
         Notice::own(s, owner);
     }
 
-    /// Takes a superblock over from `heap`. False, and nothing has changed, while a notice about it is on its
-    /// way to that heap.
+    /// Takes a superblock over from `heap`. False while a notice about it is on its way to that heap: it is to be
+    /// owned again (Notices::own), and nothing else has changed.
     bool release(OwnerLine *s, unsigned heap) {
-        SharedLine *const shared = shared_of(s);
-        // relaxed, here and where it is put back: for the owner's own loads, see SharedLine::owner.
-        void *const owner = shared->owner.exchange(nullptr, std::memory_order_relaxed);
+        // relaxed: for the owner's own loads, see SharedLine::owner.
+        shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
         {
             sync::Guard hold(lock_);
             if (!Notice::let_go(s, /*told=*/false)) {
-                shared->notify.store(Notice::step_of(s), std::memory_order_relaxed); // relaxed: a hint
-                shared->owner.store(owner, std::memory_order_relaxed);
                 return false;
             }
             if (s->accounted != 0) {

@@ -28,12 +28,14 @@ public:
         trays_[heap].store(tray, std::memory_order_release);
     }
 
+    /// acquire: pairs with enroll(), whose heap the caller knows by number only.
+    PendingSuperblocks *tray(unsigned heap) const { return trays_[heap].load(std::memory_order_acquire); }
+
     /// Into the tray of the heap, which is returned.
     PendingSuperblocks *deliver(OwnerLine *s, unsigned heap) {
-        // acquire: pairs with enroll(), whose heap the caller knows by number only.
-        PendingSuperblocks *const tray = trays_[heap].load(std::memory_order_acquire);
-        tray->push(s);
-        return tray;
+        PendingSuperblocks *const to = tray(heap);
+        to->push(s);
+        return to;
     }
 
     /// For a superblock of a thread heap: a step.
@@ -58,8 +60,8 @@ public:
         SharedLine *const shared = shared_of(s);
         // relaxed: a hint; the caller collects what was freed before.
         shared->notify.store(step_of(s), std::memory_order_relaxed);
-        // relaxed: for the owner's own loads, see SharedLine::owner.
-        shared->owner.store(mark_owner(s, heap), std::memory_order_relaxed);
+        // release: pairs with the owner's load before it uses the superblock, which a visitor may have used before.
+        shared->owner.store(mark_owner(s, heap), std::memory_order_release);
     }
 
     /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global

@@ -3,7 +3,8 @@
 // Pending superblocks: a heap's in-tray. A thread whose remote free brings a superblock's count to `notify`
 // puts the superblock here; the owner empties the tray when it next takes its slow path.
 //
-// Adds:    push by any thread, take-all by the owner; whether the heap has an owner at all.
+// Adds:    push by any thread, take-all by the owner or a visitor; whether the heap has an owner at all; how much was
+//          freed since the last taking.
 // Needs:   SharedLine::pending_next; RemoteWord's queued bit, which makes sure that a superblock is in one
 //          tray at most.
 // Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is gone. A push to a
@@ -18,6 +19,8 @@ namespace cairn {
 
 class alignas(platform::cache_line) PendingSuperblocks {
 public:
+    void *heap = nullptr; ///< whose tray it is; set before anybody knows of the tray
+
     void push(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         OwnerLine *first = first_.load(std::memory_order_relaxed); // relaxed: a hint for the exchange
@@ -39,13 +42,22 @@ public:
     void set_idle(bool idle) { idle_.store(idle, std::memory_order_seq_cst); }
 
     /// acquire: pairs with the exchange of every push since the last take.
-    OwnerLine *take() { return first_.exchange(nullptr, std::memory_order_acquire); }
+    OwnerLine *take() {
+        freed_.store(0, std::memory_order_relaxed);
+        return first_.exchange(nullptr, std::memory_order_acquire);
+    }
+
+    /// Others have freed so many bytes more; all that they freed since the last taking. relaxed: a hint.
+    std::size_t note_freed(std::size_t bytes) {
+        return freed_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    }
 
     void reset_after_fork() { first_.store(nullptr, std::memory_order_relaxed); } // relaxed: alone
 
 private:
     std::atomic<OwnerLine *> first_{nullptr};
     std::atomic<bool> idle_{false};
+    std::atomic<std::size_t> freed_{0};
 };
 
 } // namespace cairn

@@ -4,7 +4,8 @@
 //
 // Adds:    one operation.
 // Needs:   the superblock's SharedLine, a checked block.
-// Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner.
+// Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner. Each further step of
+//          frees, while the owner has not come by, is told as well.
 // Threads: any.
 // Cost:    one compare-exchange on the shared line, one write to the block. The owner's line is not touched.
 #pragma once
@@ -13,9 +14,23 @@
 
 namespace cairn::superblock {
 
-/// Queued: the caller has to tell whoever owns the superblock by this word.
-inline RemoteWord free_remote(OwnerLine *s, std::uintptr_t block) {
+/// What a remote free leaves the caller to do.
+struct RemoteFree {
+    enum Kind {
+        nothing,
+        notice, ///< to tell whoever owns the superblock by this word
+        step,   ///< that one has been told, and still so much more was freed
+    } kind = nothing;
+    RemoteWord word;
+    std::size_t bytes = 0; ///< freed since the last time that anybody was told, about
+
+    bool is_notice() const { return kind == notice; }
+};
+
+inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
     SharedLine *const shared = shared_of(s);
+    const std::size_t block_size =
+        shared->block_size; // read before the push: the superblock may be gone after
     const std::uintptr_t memory = memory_of(s);
     RemoteWord now{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
     RemoteWord next;
@@ -31,12 +46,20 @@ inline RemoteWord free_remote(OwnerLine *s, std::uintptr_t block) {
     now = next;
     // Another thread may have taken the block in meanwhile, and the superblock may be gone with its last block
     // or be another one. While a word is not empty, its superblock is there: only such a word is ever queued.
-    while (!now.empty() && !now.queued() && now.count() >= shared->notify.load(std::memory_order_seq_cst)) {
+    while (!now.empty()) {
+        const unsigned step = shared->notify.load(std::memory_order_seq_cst);
+        if (now.queued()) {
+            const bool more = now.owner() != 0 && step != 0 && now.count() % step == 0;
+            return {more ? RemoteFree::step : RemoteFree::nothing, now, step * block_size};
+        }
+        if (now.count() < step) {
+            break;
+        }
         const RemoteWord queued{now.bits | RemoteWord::queued_bit};
         // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now.
         if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acq_rel,
                                                    std::memory_order_relaxed)) {
-            return queued;
+            return {RemoteFree::notice, queued, step * block_size};
         }
     }
     return {};

@@ -5,7 +5,9 @@
 // Adds:    an array that never holds a null pointer: an empty bin has a superblock whose list is empty for ever,
 //          so that malloc's fast path asks one question.
 // Needs:   OwnerLine.
-// Threads: the heap's.
+// Threads: the heap's. A visitor may empty a bin while the heap's thread looks at it ; what each of them may do with
+//          the superblock it finds is settled by sync::Presence. acquire and release pair with each other: what the visitor
+//          did with a superblock that it puts back is seen.
 // Cost:    a load.
 #pragma once
 
@@ -18,19 +20,24 @@ class Bins {
 public:
     constexpr Bins() { forget(); }
 
-    CAIRN_INLINE OwnerLine *at(unsigned c) const { return current_[c]; }
-    bool is_empty(unsigned c) const { return current_[c] == &nothing_; }
+    CAIRN_INLINE OwnerLine *at(unsigned c) const {
+        return std::atomic_ref(current_[c]).load(std::memory_order_acquire);
+    }
+    bool is_empty(unsigned c) const { return at(c) == &nothing_; }
 
     void fill(unsigned c, OwnerLine *s) {
         s->place = Place::current;
-        current_[c] = s;
+        set(c, s);
     }
+
+    /// The bin is empty for who looks, its superblock still `current`; fill() puts it back.
+    void hide(unsigned c) { set(c, &nothing_); }
 
     /// The superblock of a bin that is not empty, taken out.
     OwnerLine *take(unsigned c) {
-        OwnerLine *const s = current_[c];
+        OwnerLine *const s = at(c);
         s->place = Place::nowhere;
-        current_[c] = &nothing_;
+        hide(c);
         return s;
     }
 
@@ -43,7 +50,7 @@ public:
         Slack all;
         std::size_t most = 0;
         for (unsigned c = 0; c < SizeClasses; ++c) {
-            const std::size_t bytes = is_empty(c) ? 0 : free_bytes_of(current_[c]);
+            const std::size_t bytes = is_empty(c) ? 0 : free_bytes_of(at(c));
             all.free_bytes += bytes;
             if (bytes > most) {
                 most = bytes;
@@ -60,6 +67,8 @@ public:
     }
 
 private:
+    void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
+
     static std::size_t free_bytes_of(const OwnerLine *s) {
         return s->extent - std::size_t{s->live()} * shared_of(s)->block_size;
     }
@@ -67,7 +76,7 @@ private:
     static inline constinit OwnerLine nothing_{
         1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0};
 
-    OwnerLine *current_[SizeClasses];
+    mutable OwnerLine *current_[SizeClasses]; ///< mutable for atomic_ref
 };
 
 } // namespace cairn

@@ -3,7 +3,7 @@
 // Heap registry: the thread heaps of an allocator. A heap is given to a thread when it first needs one, and
 // when the thread ends, to the next.
 //
-// Adds:    open, close, and a walk over all.
+// Adds:    open, close, a walk over all; visits to heaps whose threads do not come by.
 // Needs:   memory for the heaps themselves, from the kernel or where it has none from free runs.
 // Keeps:   a heap is never unmapped: a late notice to it, or a walk, touches nothing that is gone.
 // Threads: any; one lock.
@@ -11,7 +11,8 @@
 // Cost:    a lock per thread started and ended.
 #pragma once
 
-#include <cairn/thread/thread_heap.hpp>
+#include <cairn/platform/futex.hpp>
+#include <cairn/thread/visit.hpp>
 
 #include <new>
 
@@ -61,10 +62,39 @@ public:
     /// After a notice to a heap that no thread has: hands over what the notice is about.
     void tend(PendingSuperblocks &tray) {
         sync::Guard hold(lock_);
-        for (Heap *heap = idle_; heap != nullptr; heap = heap->next_idle) {
-            if (&heap->tray() == &tray) {
-                heap->hand_over();
+        if (tray.idle()) {
+            static_cast<Heap *>(tray.heap)->hand_over_idle();
+        }
+    }
+
+    /// Looks at the next few heaps: one whose thread has not come by for some time keeps little.
+    void retire_idle() {
+        const std::uint64_t now = platform::monotonic_milliseconds();
+        Heap *due[looks_];
+        unsigned count = 0;
+        {
+            sync::Guard hold(lock_);
+            for (unsigned i = 0; i < looks_ && (hand_ = hand_ != nullptr ? hand_->next : all_) != nullptr;
+                 ++i) {
+                if (hand_->attendance.is_due(now, idle_milliseconds_)) {
+                    due[count++] = hand_;
+                }
             }
+        }
+        while (count != 0) {
+            retire(*due[--count]);
+        }
+    }
+
+    /// All heaps, however short a time their threads are away.
+    void retire_all() {
+        Heap *heap = nullptr;
+        {
+            sync::Guard hold(lock_);
+            heap = all_;
+        }
+        for (; heap != nullptr; heap = heap->next) {
+            retire(*heap);
         }
     }
 
@@ -76,21 +106,29 @@ public:
         out.metadata += made_ * sizeof(Heap);
     }
 
-    /// In the child of a fork of a threaded process: all heaps but `survivor` are idle and empty.
-    void repair_after_fork(Heap *survivor) {
+    /// In the child of a fork of a threaded process: all heaps but `survivor` are idle and empty. The survivor if it has
+    /// kept what it had.
+    Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
         idle_ = nullptr;
+        hand_ = nullptr;
         in_use_ = 0;
         for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
-            if (heap == survivor) {
-                ++in_use_;
-                heap->holdings().forget_notices();
-                heap->holdings().global().stock().heap_opened();
+            if (heap != survivor) {
+                heap->reset_after_fork();
+                put_idle(heap);
                 continue;
             }
-            heap->reset_after_fork();
-            put_idle(heap);
+            ++in_use_;
+            heap->holdings().global().stock().heap_opened();
+            if (heap->presence().reset_after_fork()) {
+                heap->reset_after_fork();
+                survivor = nullptr; // a visitor was at work in it
+            } else {
+                heap->holdings().forget_notices();
+            }
         }
+        return survivor;
     }
 
 private:
@@ -122,11 +160,15 @@ private:
         return heap;
     }
 
+    static constexpr unsigned looks_ = 16;
+    static constexpr std::uint64_t idle_milliseconds_ =
+        200; ///< longer than a ready thread waits for a processor
     static constexpr std::size_t chunk_bytes_ = align_up(16 * sizeof(Heap), 64_KiB);
 
     sync::Lock lock_{sync::Rank::registry};
     Heap *idle_ = nullptr;
     Heap *all_ = nullptr;
+    Heap *hand_ = nullptr; ///< the heap that was looked at last
     std::byte *chunk_ = nullptr;
     std::size_t chunk_left_ = 0;
     std::size_t made_ = 0;

@@ -11,6 +11,7 @@
 // Source:  Hoard, sections 3.1 and 3.2, with the accounting done at borders instead of at each call.
 #pragma once
 
+#include <cairn/superblock/account.hpp>
 #include <cairn/superblock/global_heap.hpp>
 
 namespace cairn {
@@ -20,41 +21,34 @@ class Holdings {
 public:
     using Classes = typename Global::SizeClasses;
     using Discipline = typename Global::Emptiness;
+    using Accounts = Account<Classes, Discipline>;
 
     constexpr Holdings() = default;
 
-    void open(Global &global, unsigned number) {
+    /// `own_heap`: whose holdings these are, as SharedLine::owner names it.
+    void open(Global &global, unsigned number, void *own_heap) {
         global_ = &global;
         number_ = number;
+        tray_.heap = own_heap;
         global.notices().enroll(number, &tray_);
     }
 
     Global &global() { return *global_; }
     unsigned number() const { return number_; }
+    void *heap() const { return tray_.heap; }
     PendingSuperblocks &tray() { return tray_; }
 
-    std::size_t used() const { return used_; } ///< u: live bytes as last accounted
-    std::size_t held() const { return held_; } ///< a: touched bytes of the superblocks held
+    std::size_t used() const { return account_.used(); }
+    std::size_t held() const { return account_.held(); }
+    static std::size_t used_by(const OwnerLine *s) { return Accounts::used_by(s); }
 
     /// A superblock is new here.
-    void join(OwnerLine *s) {
-        Discipline::rearm(s);
-        used_ += block_bytes(s, s->accounted = s->live());
-        held_ += s->extent;
-    }
+    void join(OwnerLine *s) { account_.join(s); }
 
-    /// Brings u up to date for one superblock and sets its next border.
-    void account(OwnerLine *s) {
-        used_ += block_bytes(s, s->live()) - block_bytes(s, s->accounted);
-        s->accounted = s->live();
-        Discipline::rearm(s);
-    }
+    /// Brings the account up to date for one superblock and sets its next border.
+    void account(OwnerLine *s) { account_.look_at(s); }
 
-    void carve(OwnerLine *s) {
-        const std::uint32_t before = s->extent;
-        superblock::carve(s);
-        held_ += s->extent - before;
-    }
+    void carve(OwnerLine *s) { account_.carve(s); }
 
     Places<Classes::count> &places() { return places_; }
 
@@ -71,38 +65,53 @@ public:
     void settle() {
         empty_tray();
         SuperblockList refused;
-        while (Discipline::too_empty(used_, held_)) {
+        while (Discipline::too_empty(used(), held())) {
             OwnerLine *const s = places_.emptiest(movable_groups_);
             if (s == nullptr) {
                 break;
             }
-            give(s, refused);
+            give_or(s, refused);
         }
         take_back(refused);
     }
 
+    /// To the global heap. False, and it is in no place and owned by nobody, while a notice about it is on its way.
+    bool give(OwnerLine *s) {
+        places_.take_out(s);
+        const std::size_t used = used_by(s);
+        const std::size_t extent = s->extent;
+        if (!global_->release(s, number_)) {
+            return false;
+        }
+        account_.leave(used, extent);
+        return true;
+    }
+
+    /// A superblock of the account, in whatever place, is for the heap's thread to use.
+    void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
+
     /// Free bytes, where settle() could not keep the invariant with what is in no bin; else 0.
-    std::size_t overdraft() const { return Discipline::too_empty(used_, held_) ? held_ - used_ : 0; }
+    std::size_t overdraft() const { return Discipline::too_empty(used(), held()) ? held() - used() : 0; }
 
     /// Everything to the global heap. A superblock about which a notice is still on its way stays; who
     /// delivers the notice sees to it.
     void give_all() {
         SuperblockList refused;
         while (OwnerLine *s = places_.any()) {
-            give(s, refused);
+            give_or(s, refused);
         }
         take_back(refused);
     }
 
     /// The superblocks without live blocks, down to the free runs. False if there was none to give.
     bool give_empty() {
-        const std::size_t before = held_;
+        const std::size_t before = held();
         SuperblockList refused;
         while (OwnerLine *s = places_.empty()) {
-            give(s, refused);
+            give_or(s, refused);
         }
         take_back(refused);
-        return held_ != before;
+        return held() != before;
     }
 
     void empty_tray() {
@@ -125,18 +134,13 @@ public:
 
     void reset_after_fork() {
         places_ = {};
-        used_ = 0;
-        held_ = 0;
+        account_ = {};
         tray_.reset_after_fork();
     }
 
 private:
     static constexpr unsigned movable_groups_ =
         Discipline::template movable_groups<Places<Classes::count>::groups>;
-
-    static std::size_t block_bytes(const OwnerLine *s, std::uint32_t blocks) {
-        return std::size_t{blocks} * Classes::size_of(s->size_class);
-    }
 
     CAIRN_NOINLINE void take_notices() {
         for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
@@ -147,29 +151,23 @@ private:
     }
 
     /// To the global heap, or among those that have to stay for now.
-    void give(OwnerLine *s, SuperblockList &refused) {
-        places_.take_out(s);
-        const std::size_t used = block_bytes(s, s->accounted);
-        const std::size_t extent = s->extent;
-        if (!global_->release(s, number_)) {
+    void give_or(OwnerLine *s, SuperblockList &refused) {
+        if (!give(s)) {
             refused.push_front(s);
-            return;
         }
-        used_ -= used;
-        held_ -= extent;
     }
 
     void take_back(SuperblockList &refused) {
         while (OwnerLine *s = refused.front()) {
             refused.remove(s);
+            own(s);
             place_anew(s);
         }
     }
 
     Global *global_ = nullptr;
     unsigned number_ = 0;
-    std::size_t used_ = 0;
-    std::size_t held_ = 0;
+    Accounts account_;
     Places<Classes::count> places_;
     PendingSuperblocks tray_;
 };

@@ -84,6 +84,7 @@ public:
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.make_room(growth_step_);
+        registry_.retire_idle();
         return true;
     }
 
@@ -94,6 +95,7 @@ public:
 
     /// One tick of the purge clock.
     void purge_idle(std::size_t keep) {
+        registry_.retire_idle();
         huge_.purge_idle();
         runs_.purge_idle(keep);
     }
@@ -125,7 +127,7 @@ public:
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
         global_.reset_after_fork();
-        registry_.repair_after_fork(survivor);
+        survivor = registry_.repair_after_fork(survivor);
         runs_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone

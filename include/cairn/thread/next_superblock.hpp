@@ -18,7 +18,7 @@ namespace cairn {
 
 /// An empty superblock of the heap's, formatted for another class. Not while a notice about it is on its way.
 template <class Global>
-OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c, void *owner) {
+OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
     OwnerLine *const s = holdings.places().empty();
     if (s == nullptr || s->slots != Global::Maker::slots_of_class(c) ||
         // acquire: pairs with the exchanges of free_remote, whose writes to the blocks come before the format.
@@ -27,26 +27,25 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c, void *own
     }
     holdings.places().take_out(s);
     const std::uint32_t extent = s->extent;
-    holdings.global().recycle(s, c, holdings.number(), owner);
+    holdings.global().recycle(s, c, holdings.number(), holdings.heap());
     s->extent = extent;
     return s;
 }
 
-/// `owner`: the heap, as SharedLine names it.
 template <class Global>
-OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, void *owner) {
+OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c) {
     if (OwnerLine *s = holdings.places().take_fullest(c)) {
         return s;
     }
-    if (OwnerLine *s = recycled_superblock(holdings, c, owner)) {
+    if (OwnerLine *s = recycled_superblock(holdings, c)) {
         return s;
     }
     Global &global = holdings.global();
-    OwnerLine *s = global.acquire(c, holdings.number(), owner);
+    OwnerLine *s = global.acquire(c, holdings.number(), holdings.heap());
     if (s != nullptr) {
         superblock::collect(s);
     } else {
-        s = global.fresh(c, holdings.number(), owner);
+        s = global.fresh(c, holdings.number(), holdings.heap());
     }
     if (s == nullptr) {
         return holdings.places().take_full([c](const OwnerLine *full) {

@@ -6,7 +6,7 @@
 // Adds:    the whole heap interface (malloc, free, getSize, memalign, reallocate, malloc_zeroed).
 // Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
-// Threads: any.
+// Threads: any. A fast path is a section (sync::Presence); where it goes on as a slow path, that ends it.
 // Errors:  nullptr when out of memory; errno is the business of the C interface.
 // Cost:    malloc and the owner's free: no lock, no atomic read-modify-write; a remote free: one
 //          compare-exchange.
@@ -40,6 +40,7 @@ public:
         return CAIRN_LIKELY(size <= Classes::table_limit) ? threads_.mine()->try_malloc_small(size) : nullptr;
     }
     CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
+        threads_.mine()->presence().end();
         bool clean = false;
         return size <= Classes::largest ? this->malloc_of_class(Classes::class_of(size))
                                         : this->malloc_long(size, 1, clean);
@@ -50,12 +51,15 @@ public:
         if (CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)) {
             SharedLine *const shared = shared_line_at(block);
             Heap *const heap = threads_.mine();
-            // relaxed: "mine" was stored by this heap's own threads, in an order that the registry's lock gives.
-            if (CAIRN_LIKELY(shared->owner.load(std::memory_order_relaxed) == heap &&
+            heap->presence().begin(owner_line_of(shared));
+            // acquire: pairs with Notices::own(), see ThreadHeap::owns().
+            if (CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == heap &&
                              superblock::is_block_start(shared, block % slot_size) &&
                              !superblock::looks_free(block, shared->cookie, slot_size))) {
                 OwnerLine *const s = owner_line_of(shared);
-                if (CAIRN_UNLIKELY(heap->free_local(s, block))) {
+                const bool border = heap->free_local(s, block);
+                heap->presence().end();
+                if (CAIRN_UNLIKELY(border)) {
                     return this->look_at(heap, s);
                 }
                 return;
@@ -105,8 +109,9 @@ public:
 
 private:
     CAIRN_NOINLINE void free_slow(void *p) {
+        threads_.mine()->presence().end();
         if (p != nullptr) {
-            this->free_checked(p, threads_.mine());
+            this->free_checked(p, threads_.heap_for_frees());
         }
     }
 };

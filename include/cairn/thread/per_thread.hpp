@@ -25,7 +25,16 @@ public:
 
     /// The calling thread's heap; before it has one, a heap that owns nothing and serves nothing.
     CAIRN_INLINE Heap *mine() const { return mine_; }
-    bool attached() const { return mine_ != &nobody_; }
+    bool attached() const { return mine_ != &nobody_ && mine_ != &over_; }
+
+    /// The same for a free that mine() does not serve. A thread that frees has a heap even if it never allocates: many
+    /// such threads would all leave their marks in the one that is nobody's.
+    Heap *heap_for_frees() {
+        if (CAIRN_UNLIKELY(mine_ == &nobody_)) {
+            attach();
+        }
+        return mine_;
+    }
 
     /// A block of a size class, from the slow path of the thread's heap or of the shared one.
     void *malloc_class(unsigned c) {
@@ -42,10 +51,10 @@ public:
     /// The calling thread ends. False if it had no heap.
     bool detach() {
         Heap *const heap = mine_;
-        mine_ = &nobody_;
-        if (heap == &nobody_) {
+        if (!attached()) {
             return false;
         }
+        mine_ = &over_;
         give_back(heap);
         return true;
     }
@@ -63,9 +72,10 @@ private:
         if (heap == nullptr) {
             return false;
         }
+        Heap *const before = mine_;
         mine_ = heap;
         if (!Life::attached()) {
-            mine_ = &nobody_;
+            mine_ = before;
             give_back(heap);
             return false;
         }
@@ -77,7 +87,8 @@ private:
         levels_.registry().close(heap);
     }
 
-    static inline constinit Heap nobody_{};
+    static inline constinit Heap nobody_{}; ///< of threads that have had none yet
+    static inline constinit Heap over_{};   ///< of threads that have given theirs back
     static inline thread_local constinit Heap *mine_ __attribute__((tls_model("initial-exec"))) = &nobody_;
 
     Level &levels_;

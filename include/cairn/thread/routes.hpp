@@ -55,6 +55,7 @@ public:
         if (threads_.attached()) {
             threads_.mine()->give_empty();
         }
+        levels_.registry().retire_all();
         return levels_.trim(keep);
     }
 
@@ -116,6 +117,7 @@ protected:
     /// Out of memory: whether there is a point in trying again.
     CAIRN_COLD bool give_up_caches() {
         const bool mine = threads_.attached() && threads_.mine()->give_empty();
+        levels_.registry().retire_all();
         return levels_.give_up_caches() || mine;
     }
 
@@ -128,13 +130,11 @@ protected:
         }
         OwnerLine *const s = found.line;
         superblock::check_live(s, p, "free of");
-        // relaxed: "mine" was stored by this heap's own threads, in an order that the registry's lock gives.
-        if (shared_of(s)->owner.load(std::memory_order_relaxed) ==
-            Level::Global::Notice::mark_owner(s, heap)) {
-            if (heap->free_local(s, address_of(p))) {
-                look_at(heap, s);
-            }
-        } else if (const RemoteWord told = superblock::free_remote(s, address_of(p)); told.queued()) {
+        if (heap->owns(s) && heap->free_inside(s, address_of(p))) {
+            return note_surplus();
+        }
+        const auto told = superblock::free_remote(s, address_of(p));
+        if (told.kind != told.nothing) {
             tell(s, told);
         }
     }
@@ -145,10 +145,16 @@ protected:
     }
 
     /// A remote free has made a superblock worth a look.
-    CAIRN_COLD void tell(OwnerLine *s, RemoteWord word) {
-        PendingSuperblocks *const told = levels_.global().notice(s, word);
-        if (told != nullptr && told->idle()) {
-            levels_.registry().tend(*told);
+    CAIRN_COLD void tell(OwnerLine *s, superblock::RemoteFree told) {
+        auto &global = levels_.global();
+        PendingSuperblocks *const tray =
+            told.kind == told.notice ? global.notice(s, told.word) : global.notices().tray(told.word.owner());
+        if (tray != nullptr) {
+            if (tray->idle()) {
+                levels_.registry().tend(*tray);
+            } else if (tray->note_freed(told.bytes) >= Discipline::slack) {
+                settle(*static_cast<Heap *>(tray->heap)); // its owner does not come by
+            }
         }
         note_surplus();
     }

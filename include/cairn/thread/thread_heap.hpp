@@ -3,19 +3,20 @@
 // Thread heap: the superblocks of one thread. malloc and the owner's free run without a lock and without an
 // atomic read-modify-write; the emptiness discipline moves superblocks to the global heap.
 //
-// Adds:    a bin for each size class with its current superblock, and the slow paths that fill it.
-// Needs:   Holdings, and GlobalHeap below.
-// Keeps:   every superblock of the heap is in one bin or one place of its holdings.
-// Threads: its own thread, or who holds a lock where several share a heap. Remote frees go round it
-//          (RemoteWord).
+// Adds:    the fast paths, and who may do what when with the contents.
+// Needs:   HeapContents; GlobalHeap below.
+// Keeps:   the contents are used by one thread at a time.
+// Threads: its own thread, or who holds a lock where several share a heap. Remote frees go round it (RemoteWord). While
+//          its thread is not inside, others may visit it and take superblocks (Visit).
 // Errors:  nullptr when the global heap has nothing.
-// Cost:    malloc some 16 instructions, free_local some 8, on three cache lines (the bin, the superblock, the
+// Cost:    malloc some 18 instructions, free_local some 10, on three cache lines (the bin, the superblock, the
 //          block).
 // Source:  Hoard, sections 3 and 4.
 #pragma once
 
-#include <cairn/thread/bins.hpp>
-#include <cairn/thread/next_superblock.hpp>
+#include <cairn/sync/presence.hpp>
+#include <cairn/thread/attendance.hpp>
+#include <cairn/thread/heap_contents.hpp>
 
 namespace cairn {
 
@@ -24,141 +25,103 @@ class alignas(platform::cache_line) ThreadHeap {
 public:
     using Classes = typename Global::SizeClasses;
     using Discipline = typename Global::Emptiness;
+    using Contents = HeapContents<Global>;
 
     /// A heap that has nothing and gets nothing: what a thread has before its first slow path.
     constexpr ThreadHeap() = default;
 
-    void open(Global &global, unsigned number) { holdings_.open(global, number); }
+    void open(Global &global, unsigned number) { contents_.holdings().open(global, number, this); }
 
     /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its
-    /// first block is damaged: malloc_class() knows what to do.
+    /// first block is damaged: malloc_class() knows what to do, and the section that was begun is still to be ended.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
-        OwnerLine *const s = bins_.at(Classes::small_class_of(size));
-        return CAIRN_LIKELY(superblock::can_pop(s, slot_size)) ? superblock::pop_unchecked(s) : nullptr;
+        presence_.begin(this);
+        OwnerLine *const s = contents_.bins().at(Classes::small_class_of(size));
+        if (CAIRN_UNLIKELY(!superblock::can_pop(s, slot_size))) {
+            return nullptr;
+        }
+        void *const block = superblock::pop_unchecked(s);
+        presence_.end();
+        return block;
     }
 
     /// A block of any class; nullptr when out of memory.
     void *malloc_class(unsigned c) {
-        OwnerLine *s = bins_.at(c);
-        if (superblock::is_end(s->free)) {
-            s = refill(c);
-            if (s == nullptr) {
-                return nullptr;
-            }
-        }
-        return superblock::pop(s, span_of(s));
+        const sync::Inside inside(presence_);
+        attendance.come_by();
+        return contents_.malloc(c);
     }
 
-    /// A checked block of a superblock that this heap owns. True: call look_at(s), a border was reached.
+    /// Whether the superblock is this heap's. An answer to rely on between begin() or enter() and their ends.
+    /// acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
+    CAIRN_INLINE bool owns(const OwnerLine *s) {
+        return shared_of(s)->owner.load(std::memory_order_acquire) == Global::Notice::mark_owner(s, this);
+    }
+
+    /// A checked block of a superblock that this heap owns, in a section. True: call look_at(s), a border was reached.
     CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
+
+    /// A checked block of a superblock of any length. False if it is not this heap's.
+    bool free_inside(OwnerLine *s, std::uintptr_t block) {
+        const sync::Inside inside(presence_);
+        if (!owns(s)) {
+            return false;
+        }
+        if (free_local(s, block)) {
+            holdings().place_anew(s);
+            contents_.settle();
+        }
+        return true;
+    }
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
     CAIRN_COLD void look_at(OwnerLine *s) {
-        holdings_.place_anew(s);
-        settle();
+        const sync::Inside inside(presence_);
+        if (owns(s)) { // a visitor may have taken it since
+            holdings().place_anew(s);
+        }
+        attendance.come_by();
+        contents_.settle();
     }
 
     /// Hands every superblock to the global heap.
     void hand_over() {
-        holdings_.empty_tray();
-        empty_bins();
-        holdings_.give_all();
+        const sync::Inside inside(presence_);
+        contents_.give_all();
+    }
+
+    /// The same, of a heap that no thread has and gets meanwhile.
+    void hand_over_idle() {
+        const sync::Guard alone(presence_.lock());
+        contents_.give_all();
     }
 
     /// Gives up every superblock without live blocks. False if there was none.
     bool give_empty() {
-        for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins_.is_empty(c)) {
-                superblock::collect(bins_.at(c));
-                holdings_.account(bins_.at(c));
-                if (bins_.at(c)->live() == 0) {
-                    holdings_.place_anew(bins_.take(c));
-                }
-            }
-        }
-        settle();
-        return holdings_.give_empty();
+        const sync::Inside inside(presence_);
+        return contents_.give_empty();
     }
 
-    PendingSuperblocks &tray() { return holdings_.tray(); }
-    Holdings<Global> &holdings() { return holdings_; }
+    PendingSuperblocks &tray() { return holdings().tray(); }
+    sync::Presence &presence() { return presence_; }
+    auto &bins() { return contents_.bins(); }
+    Holdings<Global> &holdings() { return contents_.holdings(); }
 
     /// In the child of a fork: this heap's thread is not there, what it held was adopted by the global heap.
     void reset_after_fork() {
-        bins_.forget();
-        bins_seen_at_ = 0;
-        holdings_.reset_after_fork();
+        contents_.forget();
+        presence_.reset_after_fork();
     }
 
     ThreadHeap *next = nullptr;      ///< for the registry: all heaps
     ThreadHeap *next_idle = nullptr; ///< and those that no thread has
 
 private:
-    void settle() {
-        holdings_.settle();
-        const std::size_t overdraft = holdings_.overdraft();
-        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
-        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
-            thin_bins();
-        }
-    }
+    sync::Presence presence_{sync::Rank::visit};
+    Contents contents_;
 
-    /// The invariant can not be kept by what is in no bin: what is free in the bins counts as well, beyond a
-    /// constant. Looked at again when the heap has grown emptier by a step.
-    CAIRN_COLD void thin_bins() {
-        for (;;) {
-            const auto slack = bins_.slack();
-            if (slack.free_bytes <= Discipline::bins_slack) {
-                break;
-            }
-            holdings_.place_anew(bins_.take(slack.widest));
-        }
-        holdings_.settle();
-        bins_seen_at_ = holdings_.overdraft();
-    }
-
-    void empty_bins() {
-        for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins_.is_empty(c)) {
-                OwnerLine *const s = bins_.take(c);
-                superblock::collect(s);
-                holdings_.account(s);
-                holdings_.places().put(s);
-            }
-        }
-    }
-
-    /// Makes the bin of class c able to pop. nullptr when out of memory.
-    CAIRN_COLD OwnerLine *refill(unsigned c) {
-        settle();
-        while (bins_.is_empty(c) || !replenish(bins_.at(c))) {
-            if (!bins_.is_empty(c)) {
-                holdings_.places().put(bins_.take(c));
-            }
-            OwnerLine *const found = next_superblock(holdings_, c, this);
-            if (found == nullptr) {
-                return nullptr;
-            }
-            bins_.fill(c, found);
-        }
-        return bins_.at(c);
-    }
-
-    /// Blocks that others have freed, else new ones cut from the superblock.
-    bool replenish(OwnerLine *s) {
-        if (superblock::has_remote_frees(s)) {
-            superblock::collect(s);
-        }
-        if (superblock::is_end(s->free)) {
-            holdings_.carve(s);
-        }
-        holdings_.account(s);
-        return !superblock::is_end(s->free);
-    }
-
-    Bins<Classes::count> bins_;
-    std::size_t bins_seen_at_ = 0;
-    Holdings<Global> holdings_;
+public:
+    Attendance attendance; ///< last: others write to it, the lines before are the owner's
 };
 
 } // namespace cairn

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Account: u and a of a heap, as of the last look at each of its superblocks.
+//
+// Adds:    joining, looking again, carving, leaving.
+// Keeps:   u is the sum of `accounted` blocks, a the sum of `extent`, of the superblocks that have joined.
+// Threads: the heap's own thread, or who has the heap to itself.
+// Cost:    a few instructions.
+// Source:  Hoard, section 3.1 (u_i and a_i); brought up to date at borders instead of at each call.
+#pragma once
+
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn {
+
+template <class Classes, class Discipline>
+class Account {
+public:
+    constexpr Account() = default;
+
+    std::size_t used() const { return used_; } ///< u: live bytes as last accounted
+    std::size_t held() const { return held_; } ///< a: touched bytes of the superblocks held
+
+    /// A superblock is new here.
+    void join(OwnerLine *s) {
+        Discipline::rearm(s);
+        s->accounted = s->live();
+        used_ += used_by(s);
+        held_ += s->extent;
+    }
+
+    /// Brings u up to date for one superblock and sets its next border.
+    void look_at(OwnerLine *s) {
+        used_ -= used_by(s);
+        s->accounted = s->live();
+        used_ += used_by(s);
+        Discipline::rearm(s);
+    }
+
+    void carve(OwnerLine *s) {
+        const std::uint32_t before = s->extent;
+        superblock::carve(s);
+        held_ += s->extent - before;
+    }
+
+    /// A superblock that had so much of each is here no more.
+    void leave(std::size_t used, std::size_t extent) {
+        used_ -= used;
+        held_ -= extent;
+    }
+
+    static std::size_t used_by(const OwnerLine *s) {
+        return std::size_t{s->accounted} * Classes::size_of(s->size_class);
+    }
+
+private:
+    std::size_t used_ = 0;
+    std::size_t held_ = 0;
+};
+
+} // namespace cairn

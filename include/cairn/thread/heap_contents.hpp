@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// Heap contents: the superblocks of one heap, in its bins and its holdings, and what whoever has the heap to himself does
+// with them.
+//
+// Adds:    filling a bin, keeping the emptiness invariant, giving all of it up.
+// Needs:   Holdings, and GlobalHeap below.
+// Keeps:   every superblock of the heap is in one bin or one place of its holdings.
+// Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor.
+// Errors:  nullptr when the global heap has nothing.
+// Source:  Hoard, sections 3 and 4.
+#pragma once
+
+#include <cairn/thread/bins.hpp>
+#include <cairn/thread/next_superblock.hpp>
+
+namespace cairn {
+
+template <class Global>
+class HeapContents {
+public:
+    using Classes = typename Global::SizeClasses;
+    using Discipline = typename Global::Emptiness;
+    using Bin = Bins<Classes::count>;
+
+    constexpr HeapContents() = default;
+
+    Bin &bins() { return bins_; }
+    Holdings<Global> &holdings() { return holdings_; }
+
+    /// A block of any class; nullptr when out of memory.
+    void *malloc(unsigned c) {
+        OwnerLine *s = bins_.at(c);
+        if (superblock::is_end(s->free)) {
+            s = refill(c);
+            if (s == nullptr) {
+                return nullptr;
+            }
+        }
+        return superblock::pop(s, span_of(s));
+    }
+
+    /// Keeps the emptiness invariant; part of every slow path.
+    void settle() {
+        holdings_.settle();
+        const std::size_t overdraft = holdings_.overdraft();
+        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
+        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
+            thin_bins();
+        }
+    }
+
+    /// Every superblock to the global heap, but for those about which a notice is on its way.
+    void give_all() {
+        holdings_.empty_tray();
+        empty_bins();
+        holdings_.give_all();
+    }
+
+    /// The superblocks without live blocks. False if there was none.
+    bool give_empty() {
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            if (!bins_.is_empty(c)) {
+                superblock::collect(bins_.at(c));
+                holdings_.account(bins_.at(c));
+                if (bins_.at(c)->live() == 0) {
+                    holdings_.place_anew(bins_.take(c));
+                }
+            }
+        }
+        settle();
+        return holdings_.give_empty();
+    }
+
+    /// In the child of a fork: the global heap has adopted everything.
+    void forget() {
+        bins_.forget();
+        bins_seen_at_ = 0;
+        holdings_.reset_after_fork();
+    }
+
+private:
+    /// Makes the bin of class c able to pop. nullptr when out of memory.
+    CAIRN_COLD OwnerLine *refill(unsigned c) {
+        settle();
+        while (bins_.is_empty(c) || !replenish(bins_.at(c))) {
+            if (!bins_.is_empty(c)) {
+                holdings_.places().put(bins_.take(c));
+            }
+            OwnerLine *const found = next_superblock(holdings_, c);
+            if (found == nullptr) {
+                return nullptr;
+            }
+            bins_.fill(c, found);
+        }
+        return bins_.at(c);
+    }
+
+    /// The invariant can not be kept by what is in no bin: what is free in the bins counts as well, beyond a
+    /// constant. Looked at again when the heap has grown emptier by a step.
+    CAIRN_COLD void thin_bins() {
+        for (;;) {
+            const auto slack = bins_.slack();
+            if (slack.free_bytes <= Discipline::bins_slack) {
+                break;
+            }
+            holdings_.place_anew(bins_.take(slack.widest));
+        }
+        holdings_.settle();
+        bins_seen_at_ = holdings_.overdraft();
+    }
+
+    void empty_bins() {
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            if (!bins_.is_empty(c)) {
+                OwnerLine *const s = bins_.take(c);
+                superblock::collect(s);
+                holdings_.account(s);
+                holdings_.places().put(s);
+            }
+        }
+    }
+
+    /// Blocks that others have freed, else new ones cut from the superblock.
+    bool replenish(OwnerLine *s) {
+        if (superblock::has_remote_frees(s)) {
+            superblock::collect(s);
+        }
+        if (superblock::is_end(s->free)) {
+            holdings_.carve(s);
+        }
+        holdings_.account(s);
+        return !superblock::is_end(s->free);
+    }
+
+    Bin bins_;
+    std::size_t bins_seen_at_ = 0;
+    Holdings<Global> holdings_;
+};
+
+} // namespace cairn

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Taking: a visitor takes superblocks from a heap whose owner may be using one of them at this moment.
+//
+// Adds:    take (the owner can not find it any more), find_owner (a heavy fence, after which the owner's mark says what
+//          it is still using), in_use, put_back.
+// Needs:   ThreadHeap, and a visit to it (sync::Presence).
+// Keeps:   what was taken and is not in use is the visitor's alone until it is put back or given away.
+// Threads: the visitor.
+// Errors:  without a heavy fence everything is in use.
+// Cost:    one heavy fence for up to `batch` superblocks.
+#pragma once
+
+#include <cairn/thread/thread_heap.hpp>
+
+namespace cairn {
+
+template <class Heap>
+class Taking {
+public:
+    static constexpr unsigned batch = 64;
+
+    explicit Taking(Heap &heap_of_another) : heap_(heap_of_another) {}
+
+    void take(OwnerLine *s) {
+        shared_of(s)->owner.store(nullptr,
+                                  std::memory_order_relaxed); // relaxed, as the bin: the fence orders it
+        if (s->place == Place::current) {
+            heap_.bins().hide(s->size_class);
+        }
+        superblocks_[count_++] = s;
+    }
+
+    bool full() const { return count_ == batch; }
+    bool empty() const { return count_ == 0; }
+    OwnerLine **begin() { return superblocks_; }
+    OwnerLine **end() { return superblocks_ + count_; }
+
+    /// To call before what was taken is used.
+    void find_owner() { known_ = heap_.presence().owner_uses(owner_at_); }
+
+    /// A free uses its superblock, a malloc the one of a bin.
+    bool in_use(const OwnerLine *s) const {
+        return !known_ || owner_at_ == s || (owner_at_ == &heap_ && s->place == Place::current);
+    }
+
+    /// The owner finds it again, in its bin or in the place that its account says.
+    void put_back(OwnerLine *s) {
+        heap_.holdings().own(s);
+        if (s->place == Place::current) {
+            heap_.bins().fill(s->size_class, s);
+        } else if (s->place == Place::nowhere) {
+            heap_.holdings().places().put(s);
+        }
+    }
+
+private:
+    Heap &heap_;
+    OwnerLine *superblocks_[batch];
+    unsigned count_ = 0;
+    const void *owner_at_ = nullptr;
+    bool known_ = false;
+};
+
+} // namespace cairn

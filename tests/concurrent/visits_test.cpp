@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// Visits to heaps whose threads do not come by: while they sleep, while they use what they have, and while they are
+// stopped wherever they happen to be. Nobody waits for them, no block is lost or handed out twice.
+#include <allocators/cairn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <random>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include <pthread.h>
+
+using cairn::operator""_KiB;
+using cairn::operator""_MiB;
+
+namespace {
+
+struct TestLife {
+    static bool attached() { return true; }
+    static void grew() noexcept {}
+    static void surplus() {}
+};
+struct Heap : cairn::Flagship<TestLife> {
+    bool in_section() const { return this->Routes::threads_.mine()->presence().owner_is_in_section(); }
+};
+constinit Heap heap;
+
+struct Block {
+    unsigned char *bytes = nullptr;
+    std::size_t size = 0;
+};
+
+Block make(std::mt19937_64 &random, std::size_t largest) {
+    Block block;
+    block.size = random() % largest + 1;
+    block.bytes = static_cast<unsigned char *>(heap.malloc(block.size));
+    EXPECT_NE(block.bytes, nullptr);
+    std::memset(block.bytes, static_cast<int>(block.size % 251), block.size);
+    return block;
+}
+
+void check_and_free(Block &block) {
+    if (block.bytes == nullptr) {
+        return;
+    }
+    const auto pattern = static_cast<unsigned char>(block.size % 251);
+    for (const std::size_t i : {std::size_t{0}, block.size / 2, block.size - 1}) {
+        ASSERT_EQ(block.bytes[i], pattern) << "byte " << i << " of " << block.size;
+    }
+    heap.free(block.bytes);
+    block.bytes = nullptr;
+}
+
+void expect_nothing_left() {
+    heap.detach();
+    cairn::Statistics now;
+    heap.statistics(now);
+    EXPECT_EQ(now.live(), 0u);
+    EXPECT_EQ(now.heaps, 0u);
+    EXPECT_EQ(now.superblocks, 0u);
+}
+
+/// A ring: each thread allocates, the next one frees, and while one works the others sleep.
+TEST(Visits, SleepersKeepLittle) {
+    constexpr unsigned threads = 4;
+    constexpr std::size_t bytes = cairn::platform::sanitized ? 2_MiB : 8_MiB;
+    constexpr std::size_t size = 200;
+    std::array<std::vector<void *>, threads> blocks;
+    std::array<std::binary_semaphore, threads> turns{std::binary_semaphore(1), std::binary_semaphore(0),
+                                                     std::binary_semaphore(0), std::binary_semaphore(0)};
+    std::uint64_t most = 0;
+    std::vector<std::thread> ring;
+    for (unsigned t = 0; t < threads; ++t) {
+        ring.emplace_back([&, t] {
+            for (int round = 0; round < 5; ++round) {
+                turns[t].acquire();
+                for (void *const p : blocks[(t + threads - 1) % threads]) {
+                    heap.free(p);
+                }
+                blocks[(t + threads - 1) % threads].clear();
+                for (std::size_t i = 0; i < bytes / size; ++i) {
+                    blocks[t].push_back(heap.malloc(size));
+                }
+                cairn::Statistics now;
+                heap.statistics(now);
+                most = std::max(most, now.small_resident);
+                turns[(t + 1) % threads].release();
+            }
+            turns[t].acquire();
+            for (void *const p : blocks[t]) {
+                heap.free(p);
+            }
+            heap.detach();
+            turns[(t + 1) % threads].release();
+        });
+    }
+    for (std::thread &thread : ring) {
+        thread.join();
+    }
+    // The size class is 208 bytes; each heap and the global one keep their slack, and some superblocks are on their way.
+    EXPECT_LE(most, bytes * 208 / size + (threads + 1) * 2 * 128_KiB + 1_MiB);
+    expect_nothing_left();
+}
+
+/// Threads allocate, free and pass on, while another one has all heaps retire again and again.
+TEST(Visits, WorkersAreVisitedAllTheTime) {
+    constexpr unsigned workers = 3;
+    constexpr int steps = cairn::platform::sanitized ? 20000 : 200000;
+    std::array<std::atomic<unsigned char *>, 256> passed{};
+    std::atomic<unsigned> at_work{workers};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < workers; ++t) {
+        threads.emplace_back([&, t] {
+            std::mt19937_64 random(t);
+            std::vector<Block> own(200);
+            for (int i = 0; i < steps; ++i) {
+                Block &block = own[random() % own.size()];
+                check_and_free(block);
+                block = make(random, random() % 16 == 0 ? 20000 : 300);
+                if (random() % 4 == 0) {
+                    heap.free(passed[random() % passed.size()].exchange(block.bytes));
+                    block.bytes = nullptr;
+                }
+            }
+            for (Block &block : own) {
+                check_and_free(block);
+            }
+            heap.detach();
+            --at_work;
+        });
+    }
+    while (at_work != 0) {
+        heap.levels().registry().retire_all();
+        std::this_thread::yield();
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    for (auto &place : passed) {
+        heap.free(place.load());
+    }
+    expect_nothing_left();
+}
+
+// A signal parks a thread wherever it is, in the midst of a fast path as well, but not in slow paths, which may hold
+// locks of what all threads share. Nothing in the handler allocates.
+thread_local std::atomic<bool> in_allocator{false};
+std::binary_semaphore go_on(0);
+std::counting_semaphore<> parked(0);
+
+std::atomic<bool> stands_still{false};
+
+void park(int) {
+    const int before = errno;
+    stands_still = !in_allocator || heap.in_section();
+    parked.release();
+    if (stands_still) {
+        go_on.acquire();
+    }
+    errno = before;
+}
+
+TEST(Visits, NobodyWaitsForAStoppedThread) {
+    if (cairn::platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer puts a signal off until it suits it";
+    }
+    struct sigaction action{};
+    action.sa_handler = park;
+    ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+    constexpr std::size_t shared_blocks = 20000;
+    for (unsigned round = 0; round < 100; ++round) {
+        std::vector<void *> blocks(shared_blocks);
+        std::binary_semaphore filled(0);
+        std::atomic<bool> over{false};
+        std::thread owner([&] {
+            for (void *&p : blocks) {
+                p = heap.malloc(64);
+            }
+            filled.release();
+            std::mt19937_64 random(round);
+            std::vector<Block> own(50);
+            while (!over) {
+                Block &block = own[random() % own.size()];
+                in_allocator = true;
+                check_and_free(block);
+                block = make(random, 2000);
+                in_allocator = false;
+            }
+            for (Block &block : own) {
+                check_and_free(block);
+            }
+            heap.detach();
+        });
+        filled.acquire();
+        do {
+            std::this_thread::sleep_for(
+                std::chrono::microseconds(10 + round % 50)); // it is to get on in between
+            ASSERT_EQ(pthread_kill(owner.native_handle(), SIGUSR1), 0);
+            parked.acquire();
+        } while (!stands_still);
+        // It stands still. All that it allocated is freed, its heap visited, other threads come and go.
+        for (void *const p : blocks) {
+            heap.free(p);
+        }
+        heap.levels().registry().retire_all();
+        std::thread([] {
+            std::mt19937_64 random(1);
+            for (int i = 0; i < 200; ++i) {
+                Block block = make(random, 2000);
+                check_and_free(block);
+            }
+            heap.detach();
+        }).join();
+        over = true;
+        go_on.release();
+        owner.join();
+    }
+    std::signal(SIGUSR1, SIG_DFL);
+    expect_nothing_left();
+}
+
+} // namespace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Threads that sleep keep little, whoever frees their blocks: a ring in which one works at a time, each freeing what the one
+// before it has allocated.
+#include "process_test.hpp"
+
+#include <semaphore.h>
+
+using namespace process_test;
+
+namespace {
+
+constexpr unsigned threads = 8;
+constexpr std::size_t size = 256;
+constexpr unsigned count = 16 * MiB / size;
+void *blocks[count];
+sem_t turns[threads];
+
+void fill() {
+    for (void *&p : blocks) {
+        p = malloc(size);
+        CHECK(p != nullptr);
+        std::memset(p, 1, size);
+    }
+}
+
+void clear() {
+    for (void *&p : blocks) {
+        free(p);
+        p = nullptr;
+    }
+}
+
+} // namespace
+
+int main() {
+    for (unsigned i = 0; i < threads; ++i) {
+        sem_init(&turns[i], 0, i == 0);
+    }
+    const std::size_t before = resident();
+    in_threads(threads, [](unsigned i) {
+        for (int round = 0; round < 3; ++round) {
+            sem_wait(&turns[i]);
+            clear();
+            fill();
+            sem_post(&turns[(i + 1) % threads]);
+        }
+    });
+    const std::size_t grown = peak_resident() - before;
+    const std::size_t live = count * size;
+    dprintf(1, "peak above start %.1f MiB, live at most %.1f MiB\n", mebibytes(grown), mebibytes(live));
+    CHECK(grown < live + threads * 128 * KiB + 4 * MiB);
+}

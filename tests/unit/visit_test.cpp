@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//
+// Visit: what another thread takes from a heap whose own thread does not come by, and what it leaves.
+#include "thread_heap_fixture.hpp"
+
+#include <cairn/thread/visit.hpp>
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+class VisitTest : public ThreadHeaps {
+protected:
+    static constexpr unsigned class_of_64 = Classes::class_of(64);
+
+    std::vector<void *> blocks_of(unsigned c, std::size_t bytes) {
+        std::vector<void *> blocks(bytes / Classes::size_of(c));
+        for (void *&p : blocks) {
+            p = heap_.malloc_class(c);
+            EXPECT_NE(p, nullptr);
+        }
+        return blocks;
+    }
+
+    /// Another thread's frees, of which only notices come to the heap.
+    void free_elsewhere(const std::vector<void *> &blocks) {
+        for (void *const p : blocks) {
+            free(heaps_[1], p);
+        }
+    }
+
+    bool settle() {
+        Visit<Heap> visit(heap_);
+        if (visit) {
+            visit.settle();
+        }
+        return static_cast<bool>(visit);
+    }
+    bool retire() {
+        Visit<Heap> visit(heap_);
+        if (visit) {
+            visit.retire();
+        }
+        return static_cast<bool>(visit);
+    }
+    std::size_t free_bytes() { return heap_.holdings().held() - heap_.holdings().used(); }
+};
+
+TEST_F(VisitTest, WhatOthersFreeComesDownThoughTheOwnerSleeps) {
+    const std::vector<void *> blocks = blocks_of(class_of_64, 8_MiB);
+    free_elsewhere(blocks);
+    EXPECT_GE(heap_.holdings().held(), 8_MiB) << "its owner does not know yet";
+    ASSERT_TRUE(settle());
+    expect_invariant(heap_);
+    expect_accounts(heap_);
+    EXPECT_LE(heap_.holdings().held(), Discipline::slack + slot_size);
+    EXPECT_TRUE(heap_.tray().empty());
+    // The owner goes on with what is left.
+    for (void *const p : blocks_of(class_of_64, 1_MiB)) {
+        free(heap_, p);
+    }
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(VisitTest, SuperblocksThatAreFullEnoughStay) {
+    const std::vector<void *> blocks = blocks_of(class_of_64, 8_MiB);
+    std::vector<void *> some;
+    for (std::size_t i = 0; i < blocks.size(); i += 5) {
+        some.push_back(blocks[i]);
+    }
+    free_elsewhere(some); // a fifth of each: the invariant holds
+    const std::size_t before = owned(heap_);
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(owned(heap_), before);
+    expect_accounts(heap_);
+    heap_.hand_over();
+}
+
+TEST_F(VisitTest, NobodyComesInWhileTheOwnerIsInside) {
+    free_elsewhere(blocks_of(class_of_64, 2_MiB));
+    const std::size_t before = owned(heap_);
+    heap_.presence().enter();
+    EXPECT_FALSE(settle());
+    EXPECT_FALSE(retire());
+    heap_.presence().leave();
+    EXPECT_EQ(owned(heap_), before);
+    EXPECT_TRUE(settle());
+    EXPECT_LT(owned(heap_), before);
+}
+
+TEST_F(VisitTest, ASuperblockThatTheOwnerIsUsingStays) {
+    const std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB);
+    free_elsewhere(blocks);
+    OwnerLine *const used = superblock_of(blocks[0]);
+    heap_.presence().begin(used);
+    ASSERT_TRUE(settle());
+    EXPECT_TRUE(owns(heap_, used));
+    EXPECT_FALSE(heap_.tray().empty()) << "its notice is still there";
+    EXPECT_LE(owned(heap_), 4u);
+    heap_.presence().end();
+    ASSERT_TRUE(settle());
+    expect_accounts(heap_);
+    expect_invariant(heap_);
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(VisitTest, AHeapThatRetiresKeepsTheSlackAlone) {
+    std::vector<void *> blocks;
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        for (void *const p : blocks_of(c, 2 * Classes::size_of(c) + 8_KiB)) {
+            blocks.push_back(p);
+        }
+    }
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    ASSERT_GT(free_bytes(), Discipline::slack);
+    ASSERT_TRUE(settle());
+    ASSERT_GT(free_bytes(), Discipline::slack) << "in bins, which are the owner's while it may come by";
+    ASSERT_TRUE(retire());
+    EXPECT_LE(free_bytes(), Discipline::slack);
+    expect_accounts(heap_);
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        EXPECT_TRUE(heap_.bins().is_empty(c));
+        void *const p = heap_.malloc_class(c); // and goes on
+        ASSERT_NE(p, nullptr);
+        free(heap_, p);
+    }
+    expect_accounts(heap_);
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(VisitTest, AMallocThatHasBegunKeepsItsBins) {
+    std::vector<void *> blocks = blocks_of(class_of_64, 4_KiB);
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    OwnerLine *const current = heap_.bins().at(class_of_64);
+    heap_.presence().begin(&heap_);
+    ASSERT_TRUE(retire());
+    EXPECT_EQ(heap_.bins().at(class_of_64), current);
+    EXPECT_TRUE(owns(heap_, current));
+    EXPECT_EQ(current->place, Place::current);
+    heap_.presence().end();
+    ASSERT_TRUE(retire());
+    EXPECT_TRUE(heap_.bins().is_empty(class_of_64));
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(VisitTest, ANoticeUnderWayKeepsItsSuperblock) {
+    const std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB);
+    std::vector<OwnerLine *> under_way;
+    for (void *const p : blocks) {
+        OwnerLine *const s = superblock_of(p);
+        if (superblock::free_remote(s, address_of(p)).is_notice()) {
+            under_way.push_back(s); // its thread is slow to tell
+        }
+    }
+    ASSERT_TRUE(retire());
+    for (OwnerLine *const s : under_way) {
+        EXPECT_TRUE(owns(heap_, s));
+        global_->notice(s, RemoteWord{shared_of(s)->remote.load()});
+    }
+    expect_accounts(heap_);
+    ASSERT_TRUE(retire());
+    EXPECT_LE(free_bytes(), Discipline::slack);
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+} // namespace
