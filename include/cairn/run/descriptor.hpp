@@ -64,6 +64,7 @@ struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint16_t> notify;       ///< so many remote frees make the freeing thread tell the owner
     std::uint16_t capacity;                  ///< blocks of the whole superblock
     std::uint8_t size_class;                 ///<
+    std::uint8_t slots; ///< the same as the owner's, of a superblock: a remote free leaves that line alone
 };
 static_assert(sizeof(SharedLine) == platform::cache_line);
 

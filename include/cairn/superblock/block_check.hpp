@@ -78,7 +78,7 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
     const SharedLine *const shared = shared_of(s);
     const std::uintptr_t block = address_of(p);
     const std::uintptr_t memory = memory_of(s);
-    const std::size_t span = span_of(s);
+    const std::size_t span = shared->slots * slot_size;
     const std::uint64_t size = shared->block_size;
     if (!is_block_start(shared, block - memory)) {
         platform::fatal({"invalid pointer: ", what, " ", p,

@@ -52,7 +52,7 @@ public:
     /// What SharedLine::owner holds: the heap; for a superblock of several slots an odd address, so that the
     /// fast path, which knows one slot, does not take it for its own.
     static void *mark_owner(const OwnerLine *s, void *heap) {
-        return s->slots == 1 ? heap : static_cast<char *>(heap) + 1;
+        return shared_of(s)->slots == 1 ? heap : static_cast<char *>(heap) + 1;
     }
 
     /// The superblock is `heap`'s from now on.

@@ -107,6 +107,7 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
     shared->size_class = s->size_class;
+    shared->slots = static_cast<std::uint8_t>(s->slots);
     shared->carved_bytes.store(0, std::memory_order_relaxed);
 }
 
