@@ -67,22 +67,14 @@ public:
         }
     }
 
-    /// Looks at the next few heaps: one whose thread has not come by for some time keeps little.
+    /// Looks at the next few heaps: one whose thread has not come by for some time keeps little. Not where there is one
+    /// heap in use only: its thread is the caller, mostly, and a sandbox may not like to be asked for a fence.
     void retire_idle() {
         const std::uint64_t now = platform::monotonic_milliseconds();
-        Heap *due[looks_];
-        unsigned count = 0;
-        {
-            sync::Guard hold(lock_);
-            for (unsigned i = 0; i < looks_ && (hand_ = hand_ != nullptr ? hand_->next : all_) != nullptr;
-                 ++i) {
-                if (hand_->attendance.is_due(now, idle_milliseconds_)) {
-                    due[count++] = hand_;
-                }
+        for (unsigned i = 0; i < looks_; ++i) {
+            if (Heap *const heap = look_at_next(now)) {
+                retire(*heap);
             }
-        }
-        while (count != 0) {
-            retire(*due[--count]);
         }
     }
 
@@ -91,10 +83,12 @@ public:
         Heap *heap = nullptr;
         {
             sync::Guard hold(lock_);
-            heap = all_;
+            heap = in_use_ > 1 ? all_ : nullptr;
         }
         for (; heap != nullptr; heap = heap->next) {
-            retire(*heap);
+            if (!heap->tray().idle()) {
+                retire(*heap);
+            }
         }
     }
 
@@ -132,6 +126,13 @@ public:
     }
 
 private:
+    Heap *look_at_next(std::uint64_t now) {
+        sync::Guard hold(lock_);
+        hand_ = hand_ != nullptr ? hand_->next : all_;
+        const bool due = hand_ != nullptr && in_use_ > 1 && hand_->attendance.is_due(now, idle_milliseconds_);
+        return due ? hand_ : nullptr;
+    }
+
     void put_idle(Heap *heap) {
         heap->next_idle = idle_;
         idle_ = heap;
