@@ -110,6 +110,64 @@ TEST(Visits, SleepersKeepLittle) {
     expect_nothing_left();
 }
 
+/// What a thread keeps in its bins when it has done its work goes when others need memory, though it never comes by.
+TEST(Visits, ASleeperRetiresWhileMemoryGrows) {
+    heap.trim(0); // so that more memory comes from the operating system
+    std::binary_semaphore done(0);
+    std::binary_semaphore wake(0);
+    std::thread sleeper([&] {
+        std::vector<void *> blocks;
+        for (std::size_t size = 16; size <= 8192; size += 16) {
+            blocks.push_back(heap.malloc(size));
+        }
+        for (void *const p : blocks) {
+            heap.free(p);
+        }
+        done.release();
+        wake.acquire();
+        heap.detach();
+    });
+    done.acquire();
+    const auto kept = [] {
+        cairn::Statistics now;
+        heap.statistics(now);
+        return now.small_resident - now.small_live;
+    };
+    const std::uint64_t before = kept();
+    EXPECT_GT(before, 512_KiB);
+    std::vector<void *> blocks;
+    const auto grow = [&] {
+        for (std::size_t bytes = 0; bytes < 4_MiB; bytes += 64) {
+            blocks.push_back(heap.malloc(64));
+        }
+    };
+    grow();
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    grow();
+    EXPECT_LE(kept(), 128_KiB + 64_KiB) << "of " << before;
+    wake.release();
+    sleeper.join();
+    for (void *const p : blocks) {
+        heap.free(p);
+    }
+    expect_nothing_left();
+}
+
+/// Its mark needs a place of its own.
+TEST(Visits, AThreadThatOnlyFreesHasAHeap) {
+    void *const p = heap.malloc(64);
+    std::thread([p] {
+        heap.free(p);
+        cairn::Statistics now;
+        heap.statistics(now);
+        EXPECT_EQ(now.heaps, 2u);
+        heap.detach();
+        heap.statistics(now);
+        EXPECT_EQ(now.heaps, 1u);
+    }).join();
+    expect_nothing_left();
+}
+
 /// Threads allocate, free and pass on, while another one has all heaps retire again and again.
 TEST(Visits, WorkersAreVisitedAllTheTime) {
     constexpr unsigned workers = 3;

@@ -73,7 +73,7 @@ public:
         const std::uint64_t now = platform::monotonic_milliseconds();
         for (unsigned i = 0; i < looks_; ++i) {
             if (Heap *const heap = look_at_next(now)) {
-                retire(*heap);
+                visit_to_retire(*heap);
             }
         }
     }
@@ -87,7 +87,7 @@ public:
         }
         for (; heap != nullptr; heap = heap->next) {
             if (!heap->tray().idle()) {
-                retire(*heap);
+                visit_to_retire(*heap);
             }
         }
     }
@@ -162,8 +162,7 @@ private:
     }
 
     static constexpr unsigned looks_ = 16;
-    static constexpr std::uint64_t idle_milliseconds_ =
-        200; ///< longer than a ready thread waits for a processor
+    static constexpr std::uint64_t idle_milliseconds_ = 200; ///< longer than a ready thread waits
     static constexpr std::size_t chunk_bytes_ = align_up(16 * sizeof(Heap), 64_KiB);
 
     sync::Lock lock_{sync::Rank::registry};

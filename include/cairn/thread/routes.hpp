@@ -153,7 +153,7 @@ protected:
             if (tray->idle()) {
                 levels_.registry().tend(*tray);
             } else if (tray->note_freed(told.bytes) >= Discipline::slack) {
-                settle(*static_cast<Heap *>(tray->heap)); // its owner does not come by
+                visit_to_settle(*static_cast<Heap *>(tray->heap)); // its owner does not come by
             }
         }
         note_surplus();

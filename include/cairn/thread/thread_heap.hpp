@@ -64,6 +64,7 @@ public:
     /// A checked block of a superblock of any length. False if it is not this heap's.
     bool free_inside(OwnerLine *s, std::uintptr_t block) {
         const sync::Inside inside(presence_);
+        attendance.come_by();
         if (!owns(s)) {
             return false;
         }

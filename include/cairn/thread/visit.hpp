@@ -147,14 +147,15 @@ private:
 
 /// So much was freed into the heap that it may be too empty, and its thread has not come by.
 template <class Heap>
-void settle(Heap &heap_of_another) {
+void visit_to_settle(Heap &heap_of_another) {
     if (Visit<Heap> visit(heap_of_another); visit) {
         visit.settle();
     }
 }
 
+/// It has not come by for long, or memory is short.
 template <class Heap>
-void retire(Heap &heap_of_another) {
+void visit_to_retire(Heap &heap_of_another) {
     if (Visit<Heap> visit(heap_of_another); visit) {
         visit.retire();
     }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Attendance: a heap is due when its thread has stayed away for long enough, and once for each time.
+#include <cairn/thread/attendance.hpp>
+
+#include <gtest/gtest.h>
+
+using cairn::Attendance;
+
+TEST(Attendance, OneThatWasNeverUsedIsNeverDue) {
+    Attendance attendance;
+    EXPECT_FALSE(attendance.is_due(0, 10));
+    EXPECT_FALSE(attendance.is_due(1000, 10));
+}
+
+TEST(Attendance, DueOnceWhenItsThreadHasStayedAway) {
+    Attendance attendance;
+    attendance.come_by();
+    EXPECT_FALSE(attendance.is_due(100, 10)) << "seen for the first time";
+    EXPECT_FALSE(attendance.is_due(109, 10));
+    EXPECT_TRUE(attendance.is_due(110, 10));
+    EXPECT_FALSE(attendance.is_due(200, 10)) << "said already";
+    attendance.come_by();
+    EXPECT_FALSE(attendance.is_due(300, 10));
+    attendance.come_by();
+    EXPECT_FALSE(attendance.is_due(310, 10)) << "it has come by in between";
+    EXPECT_TRUE(attendance.is_due(320, 10));
+}
