@@ -293,7 +293,7 @@ int main(int count, char **words) {
     std::unordered_map<const void *, Traffic> places_during;
     std::uint64_t pairs_during = 0;
     run(schedule, [&](unsigned thread) {
-        Worker worker{thread, schedule.threads, size, batch, replacements, Random(Random(thread + 1).next())};
+        Worker worker{thread, schedule.threads, size, batch, replacements, Random(thread + 1)};
         worker.held.resize(held < batch ? batch : held);
         for (std::uint64_t i = 0; i < warmup; ++i) {
             workload->step(worker);

@@ -10,15 +10,11 @@ namespace cairn::bench {
 
 class Random {
 public:
-    explicit constexpr Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 1) {}
+    // Threads have seeds 1, 2, 3 and so on. A state that is linear in the seed would give all of them one sequence, each a
+    // few steps further on: so the seed is mixed first.
+    explicit constexpr Random(std::uint64_t seed) : state_(mixed((seed + 1) * step + 1) * step + 1) {}
 
-    constexpr std::uint64_t next() {
-        state_ += 0x9e3779b97f4a7c15U;
-        std::uint64_t z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31);
-    }
+    constexpr std::uint64_t next() { return mixed(state_ += step); }
 
     // Uniform in [0, bound); bound below 2^32.
     constexpr std::uint64_t below(std::uint64_t bound) { return ((next() >> 32) * bound) >> 32; }
@@ -37,7 +33,22 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
+
+    static constexpr std::uint64_t mixed(std::uint64_t z) {
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+        return z ^ (z >> 31);
+    }
+
     std::uint64_t state_;
 };
+
+// The next seed's is not this one's from the second number on.
+static_assert([] {
+    Random one(1);
+    one.next();
+    return one.next() != Random(2).next();
+}());
 
 } // namespace cairn::bench
