@@ -54,18 +54,18 @@ document.body.append(said);
 
 
 def record(op, ticks, address, size, alignment=0):
-    """In two words, as src/trace/format.hpp has it."""
-    return struct.pack("<QQ", address << 16 | size >> 32 << 10 | alignment << 4 | op, ticks << 32 | size & 0xffffffff)
+    """In 16 bytes, as src/trace/format.hpp has it."""
+    return struct.pack("<QQ", address << 16 | alignment << 7 | op << 3, ticks << 36 | size)
 
 
 def chunk(image, thread, start, *calls):
     """A thread's calls, each (op, ticks since the one before, address, size)."""
-    records = [record(THREAD, 0, image, thread), record(PROCESS, 0, image, 77), struct.pack("<QQ", TIME, start)]
+    records = [record(THREAD, 0, image, thread), record(PROCESS, 0, image, 77), struct.pack("<QQ", TIME << 3, start)]
     return b"".join(records + [record(*call) for call in calls]).ljust(CHUNK, b"\0")
 
 
 def write_trace(path, *chunks):
-    header = struct.pack("<QIIQQQQQ", 0x314543415254434E, 2, CHUNK, 1000, 1000, 1000 + 10**6, 1000 + 10**6, 0)
+    header = struct.pack("<QIIQQQQQ", 0x314543415254434E, 3, CHUNK, 1000, 1000, 1000 + 10**6, 1000 + 10**6, 0)
     with open(path, "wb") as file:
         file.write(header.ljust(4096, b"\0") + b"".join(chunks))
 

@@ -20,6 +20,7 @@
 
 namespace cairn::cli {
 
+using trace::Byte;
 using trace::Header;
 using trace::Op;
 using trace::Record;
@@ -71,7 +72,7 @@ TraceFile::TraceFile(const std::string &path) {
     if (mapped == MAP_FAILED) {
         fail_errno(path);
     }
-    bytes_ = static_cast<const unsigned char *>(mapped);
+    bytes_ = static_cast<const Byte *>(mapped);
     const auto &header = *reinterpret_cast<const Header *>(bytes_);
     const auto refuse = [&](const char *why) {
         munmap(mapped, length_);
@@ -91,9 +92,8 @@ TraceFile::TraceFile(const std::string &path) {
     }
     try {
         for (std::size_t at = trace::header_bytes; at < length_; at += trace::chunk_bytes) {
-            const auto *const chunk = reinterpret_cast<const Word *>(bytes_ + at);
-            const std::size_t whole = std::min(length_ - at, trace::chunk_bytes) / sizeof(Word);
-            read_chunk(chunk, chunk + whole);
+            const std::size_t here = std::min(length_ - at, trace::slot_chunk * sizeof(Word));
+            read_chunk(bytes_ + at, bytes_ + at + here);
         }
     } catch (const std::exception &damage) {
         munmap(mapped, length_);
@@ -108,25 +108,24 @@ TraceFile::TraceFile(const std::string &path) {
 }
 
 TraceFile::~TraceFile() {
-    munmap(const_cast<unsigned char *>(bytes_), length_);
+    munmap(const_cast<Byte *>(bytes_), length_);
 }
 
-void TraceFile::read_chunk(const Word *at, const Word *end) {
+void TraceFile::read_chunk(const Byte *at, const Byte *end) {
     std::uint32_t thread = 0;
     bool known = false;
     std::uint64_t clock = 0;
     trace::Coder coder;
     Piece *piece = nullptr; // goes on
-    while (at != end && *at != 0) {
+    while (at != end && !trace::Coder::at_end(at)) {
         const trace::Coder before = coder;
         Record record{};
-        const std::size_t words = coder.read(at, end, record);
-        if (words == 0 && end - at < static_cast<std::ptrdiff_t>(trace::Coder::most_words)) {
+        const std::size_t bytes = coder.read(at, end, record);
+        if (bytes == 0 && end - at < static_cast<std::ptrdiff_t>(trace::Coder::most_bytes)) {
             return; // cut off
         }
-        if (words == 0 || (record.op >= Op::malloc && (!known || clock == 0))) {
-            throw std::runtime_error("is damaged at byte " +
-                                     std::to_string(reinterpret_cast<const unsigned char *>(at) - bytes_));
+        if (bytes == 0 || record.address >> 48 != 0 || (record.op >= Op::malloc && (!known || clock == 0))) {
+            throw std::runtime_error("is damaged at byte " + std::to_string(at - bytes_));
         }
         switch (record.op) {
         case Op::thread:
@@ -150,12 +149,12 @@ void TraceFile::read_chunk(const Word *at, const Word *end) {
                 pieces_[thread].push_back({at, at, before, clock});
                 piece = &pieces_[thread].back();
             }
-            piece->last = at + words;
+            piece->last = at + bytes;
         }
         if (record.op < Op::malloc) {
             piece = nullptr;
         }
-        at += words;
+        at += bytes;
     }
 }
 
@@ -191,14 +190,14 @@ struct Place {
     std::uint64_t ticks; ///< of the record
     Record record;
     trace::Coder coder;
-    const Word *next;
+    const Byte *next;
     std::uint32_t thread;
     std::size_t piece;
     std::uint64_t image;
     std::uint64_t going; ///< the block of a realloc whose second record comes
 
     bool operator>(const Place &o) const { return ticks != o.ticks ? ticks > o.ticks : thread > o.thread; }
-    void read(const Word *end) { next += coder.read(next, end, record); }
+    void read(const Byte *end) { next += coder.read(next, end, record); }
     std::uint64_t block() const { return image << 48 | record.address; }
 };
 
@@ -288,7 +287,7 @@ void TraceFile::for_each(std::uint64_t image, const std::function<void(const Tra
                     }
                 }
             }
-            const Word *const last = pieces_[place.thread][place.piece].last;
+            const Byte *const last = pieces_[place.thread][place.piece].last;
             if (place.next != last) {
                 place.read(last);
                 place.ticks += place.record.ticks;

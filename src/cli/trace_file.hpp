@@ -70,16 +70,16 @@ public:
 private:
     /// Records of one thread without a gap.
     struct Piece {
-        const trace::Word *first;
-        const trace::Word *last;
+        const trace::Byte *first;
+        const trace::Byte *last;
         trace::Coder coder;  ///< before the first
         std::uint64_t ticks; ///< of the first
     };
 
-    void read_chunk(const trace::Word *chunk, const trace::Word *end);
+    void read_chunk(const trace::Byte *chunk, const trace::Byte *end);
     std::uint32_t thread_of(std::uint64_t image, std::uint64_t id);
 
-    const unsigned char *bytes_ = nullptr;
+    const trace::Byte *bytes_ = nullptr;
     std::size_t length_ = 0;
     double nanoseconds_per_tick_ = 1;
     std::uint64_t images_ = 0;

@@ -89,16 +89,15 @@ constinit Next<size_t(void *)> next_usable_size{"malloc_usable_size"};
 /// The clock is read without waiting for what stands before it, which would cost more than all the rest: in the midst of
 /// a wait for a cache line it may be some hundred nanoseconds early. Where that matters, because another thread freed the
 /// block just now, whoever reads the trace sees it, and puts the two in order (cli::TraceFile).
+///
+/// A signal's handler that allocates in the midst of it is not recorded: it would write over the record.
 template <class F>
 void *allocate(Op op, size_t size, size_t alignment, F call) {
     if (!recording()) {
         return call();
     }
-    void *p = nullptr;
-    {
-        const Inside inside;
-        p = call();
-    }
+    const Inside inside;
+    void *const p = call();
     if (p != nullptr) {
         record(op, p, size, cairn::platform::ticks(), alignment);
     }

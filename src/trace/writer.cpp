@@ -9,6 +9,7 @@
 #include <src/malloc/environment.hpp>
 
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -18,24 +19,22 @@ namespace cairn::trace {
 namespace detail {
 
 thread_local constinit Cursor cursor;
-constinit std::atomic<bool> on{false};
 
 } // namespace detail
 
 namespace {
 
 using detail::cursor;
-using detail::on;
 using platform::failed;
 using platform::raw_syscall;
 
 void put_record(const Record &record) noexcept {
     Word words[Coder::most_words];
-    const std::size_t count = cursor.coder.write(record, words);
-    if (count > 1) {
-        cursor.next[1] = words[1];
+    const std::size_t bytes = cursor.coder.write(record, words);
+    if (bytes > sizeof words[0]) {
+        std::memcpy(cursor.next + sizeof words[0], &words[1], sizeof words[1]);
     }
-    detail::put(words[0], count);
+    detail::put(words[0], bytes);
 }
 
 void put_time(std::uint64_t ticks) noexcept {
@@ -43,6 +42,8 @@ void put_time(std::uint64_t ticks) noexcept {
     cursor.last = ticks;
 }
 
+/// Whether new slots may be begun. A thread that has one goes on until it is full.
+constinit std::atomic<bool> on{false};
 constinit Shared *shared = nullptr;
 constinit int memory = -1;         ///< file descriptor of the shared memory
 constinit int file = -1;           ///< of the trace
@@ -76,12 +77,12 @@ Word *map_slot() noexcept {
 }
 
 /// Behind the last record of a slot.
-Word *end_of_written(Word *slot) noexcept {
+Byte *end_of_written(Word *slot) noexcept {
     Coder coder;
     Record record{};
-    Word *at = slot;
-    while (*at != 0) {
-        at += coder.read(at, slot + slot_chunk, record);
+    auto *at = reinterpret_cast<Byte *>(slot);
+    while (!Coder::at_end(at)) {
+        at += coder.read(at, reinterpret_cast<Byte *>(slot + slot_chunk), record);
     }
     return at;
 }
@@ -104,7 +105,8 @@ bool take_slot() noexcept {
     if (slot == nullptr && (slot = map_slot()) == nullptr) {
         return false;
     }
-    cursor.end = slot + slot_chunk;
+    cursor.slot = slot;
+    cursor.limit = reinterpret_cast<Byte *>(slot + slot_chunk) - detail::room;
     cursor.next = end_of_written(slot);
     if (have_key) {
         pthread_setspecific(key, &key);
@@ -112,9 +114,14 @@ bool take_slot() noexcept {
     return true;
 }
 
+void forget_slot() noexcept {
+    cursor.slot = nullptr;
+    cursor.next = cursor.limit = nullptr;
+}
+
 void leave_slot() noexcept {
-    Word *const slot = cursor.end - slot_chunk;
-    cursor.next = cursor.end = nullptr;
+    Word *const slot = cursor.slot;
+    forget_slot();
     for (auto &place : left_over) {
         Word *none = nullptr;
         // release: pairs with the acquire in take_slot(). relaxed where it fails: nothing was given.
@@ -127,14 +134,14 @@ void leave_slot() noexcept {
 }
 
 void thread_ends(void *) {
-    if (cursor.end != nullptr) {
+    if (cursor.slot != nullptr) {
         leave_slot();
     }
 }
 
 /// A full slot becomes a chunk of the file.
 bool write_slot() noexcept {
-    Word *const slot = cursor.end - slot_chunk;
+    Word *const slot = cursor.slot;
     if (shared->over.load(std::memory_order_relaxed) != 0) { // relaxed: said once, seen sooner or later
         on.store(false, std::memory_order_relaxed);
         return false;
@@ -150,20 +157,20 @@ bool write_slot() noexcept {
     // release: a slot is empty before it is no chunk any more, or `cairn trace` would take it for another one.
     std::atomic_ref(slot[0]).store(0, std::memory_order_relaxed);
     std::atomic_ref(slot[slot_chunk]).store(0, std::memory_order_release);
-    cursor.next = slot;
+    cursor.next = reinterpret_cast<Byte *>(slot);
     return true;
 }
 
 /// Room for a record and, before it, the clock.
 CAIRN_COLD bool make_room() noexcept {
-    if (cursor.end == nullptr) {
+    if (cursor.slot == nullptr) {
         if (!take_slot()) {
             return false;
         }
     } else if (!write_slot()) {
         return false;
     }
-    if (cursor.end - cursor.next < detail::room && !write_slot()) {
+    if (cursor.next >= cursor.limit && !write_slot()) {
         return false;
     }
     name_thread();
@@ -223,21 +230,23 @@ void begin() noexcept {
 }
 
 void begin_in_child() noexcept {
+    forget_slot();                             // the parent's slots stay the parent's
     if (!on.load(std::memory_order_relaxed)) { // relaxed: the child has one thread
         return;
     }
-    // The parent's slots stay the parent's.
     for (auto &place : left_over) {
         place.store(nullptr, std::memory_order_relaxed);
     }
-    cursor.next = cursor.end = nullptr;
     const Inside inside;
     join();
 }
 
 CAIRN_COLD void detail::record_long(Op op, const void *address, std::size_t size, std::uint64_t ticks,
                                     unsigned alignment_log2) noexcept {
-    if (cursor.end - cursor.next < room && !make_room()) {
+    if (!on.load(std::memory_order_relaxed)) { // relaxed: a flag, what it allows is looked at
+        return;
+    }
+    if (cursor.next >= cursor.limit && !make_room()) {
         return;
     }
     // Another processor's clock may be a little behind: then the step is none.

@@ -4,7 +4,7 @@
 //
 // Threads: any. Each has a slot of its own.
 // Errors:  when the file can not grow, or a slot not be had, tracing ends with one line, and the program goes on.
-// Cost:    a record is the clock, some 20 instructions, and two or three stores; a system call every 4,000 to 8,000
+// Cost:    a record is the clock, some 20 instructions, and two or three stores; a system call every 4,000 to 13,000
 //          records; 64 KiB a running thread.
 #pragma once
 
@@ -12,6 +12,9 @@
 
 #include <cairn/core/bits.hpp>
 #include <cairn/platform/features.hpp>
+
+#include <atomic>
+#include <cstring>
 
 namespace cairn::trace {
 
@@ -25,38 +28,40 @@ namespace detail {
 
 /// Where a thread's next record goes.
 struct Cursor {
-    Word *next = nullptr; ///< holds 0
-    Word *end = nullptr;
+    Byte *next = nullptr;   ///< holds 0
+    Byte *limit = nullptr;  ///< where there is no room any more
     std::uint64_t last = 0; ///< the clock of the record before
     Coder coder;
     bool inside = false;
+    Word *slot = nullptr; ///< nullptr: there is none, and no room
 };
 
 extern thread_local constinit Cursor cursor __attribute__((tls_model("initial-exec"), visibility("hidden")));
-extern constinit std::atomic<bool> on __attribute__((visibility("hidden")));
 
-/// Words that may come at once: a thread's name, a process's, the clock twice, a call, and a zero.
-inline constexpr std::ptrdiff_t room = 5 * Coder::most_words + 1;
+/// What may come at once: a thread's name, a process's, the clock twice, a call, and zeros.
+inline constexpr std::size_t room = 5 * Coder::most_bytes + sizeof(Word);
 
-/// What does not fit into one word, or has no room.
+/// What does not fit into one word, or has no room, or comes before tracing has begun.
 void record_long(Op op, const void *address, std::size_t size, std::uint64_t ticks,
                  unsigned alignment_log2) noexcept;
 
-/// Writes a first word, with a zero behind the record.
-inline void put(Word word, std::size_t count) noexcept {
-    Word *const to = cursor.next;
-    cursor.next = to + count;
-    to[count] = 0;
-    // release: who reads the slot after a kill finds a whole record or none, and a zero behind it.
-    std::atomic_ref(*to).store(word, std::memory_order_release);
+/// Writes a record's first word. Who reads the slot after a kill finds a whole record or none, and a zero behind it.
+inline void put(Word word, std::size_t bytes) noexcept {
+    Byte *const to = cursor.next;
+    cursor.next = to + bytes;
+    if (bytes >= sizeof word) {
+        to[bytes] = 0;
+    }
+    // release: in this order, as a killed thread's stores are seen by who has waited for its end.
+    std::atomic_signal_fence(std::memory_order_release);
+    std::memcpy(to, &word, sizeof word);
 }
 
 } // namespace detail
 
-/// Whether calls of this thread are to be recorded: tracing is on, and this is not a call that another one makes.
+/// Whether a call of this thread is one of the program's, and not one that another call makes.
 inline bool recording() noexcept {
-    // relaxed: a flag, what it allows is looked at
-    return !detail::cursor.inside && detail::on.load(std::memory_order_relaxed);
+    return !detail::cursor.inside;
 }
 
 /// The calls that happen during its life are part of one that is recorded.
@@ -72,14 +77,16 @@ public:
                                           std::size_t alignment = 1) noexcept {
     using detail::cursor;
     const unsigned alignment_log2 = alignment <= 1 ? 0 : static_cast<unsigned>(log2_floor(alignment));
-    const Word word =
-        cursor.coder.in_one({op, ticks - cursor.last, address_of(address), size, alignment_log2});
-    if (CAIRN_UNLIKELY(word == 0 || cursor.end - cursor.next < detail::room)) {
-        detail::record_long(op, address, size, ticks, alignment_log2);
-        return;
+    if (CAIRN_LIKELY(cursor.next < cursor.limit)) {
+        const Coder::InOne one =
+            cursor.coder.in_one({op, ticks - cursor.last, address_of(address), size, alignment_log2});
+        if (CAIRN_LIKELY(one.bytes != 0)) {
+            cursor.last = ticks;
+            detail::put(one.word, one.bytes);
+            return;
+        }
     }
-    cursor.last = ticks;
-    detail::put(word, 1);
+    detail::record_long(op, address, size, ticks, alignment_log2);
 }
 
 } // namespace cairn::trace

@@ -181,8 +181,8 @@ TEST_F(ReplayPlanTest, TheFileIsAHeaderStepsAndTurns) {
                                  Record{Op::malloc, 1, 0x1000, 100}, Record{Op::free, 1, 0x1000, 0}}) {
         trace::Word words[trace::Coder::most_words] = {};
         const std::size_t count = coder.write(record, words);
-        bytes.insert(bytes.end(), reinterpret_cast<const char *>(words),
-                     reinterpret_cast<const char *>(words + count));
+        const char *const written = reinterpret_cast<const char *>(words);
+        bytes.insert(bytes.end(), written, written + count);
     }
     std::ofstream(trace, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     const TraceFile file(trace);

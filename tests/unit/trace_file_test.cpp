@@ -39,12 +39,13 @@ protected:
         add(Op::thread, 0, image, thread);
         add(Op::time, ticks, 0, 0);
     }
-    /// How many words it took.
+    /// How many bytes it took.
     std::size_t add(Op op, std::uint64_t ticks, std::uint64_t address, std::uint64_t size,
                     unsigned alignment_log2 = 0) {
         Word words[trace::Coder::most_words] = {};
         const std::size_t count = coder_.write({op, ticks, address, size, alignment_log2}, words);
-        chunks_.back().insert(chunks_.back().end(), words, words + count);
+        const auto *const bytes = reinterpret_cast<const Byte *>(words);
+        chunks_.back().insert(chunks_.back().end(), bytes, bytes + count);
         return count;
     }
 
@@ -53,7 +54,7 @@ protected:
         std::memcpy(bytes.data(), &header_, sizeof header_);
         for (std::size_t i = 0; i < chunks_.size(); ++i) {
             std::memcpy(bytes.data() + trace::header_bytes + i * trace::chunk_bytes, chunks_[i].data(),
-                        chunks_[i].size() * sizeof(Word));
+                        chunks_[i].size());
         }
         std::ofstream file(path_, std::ios::binary);
         file.write(bytes.data(), static_cast<std::streamsize>(bytes.size() - cut));
@@ -77,13 +78,13 @@ protected:
 
     trace::Header header_{};
     std::string path_ = testing::TempDir() + "cairn_trace_" + std::to_string(getpid());
-    std::vector<std::vector<Word>> chunks_;
+    std::vector<std::vector<Byte>> chunks_;
     trace::Coder coder_;
 };
 
-/// What is left of records that are written and read one after the other, and how many words each one takes.
+/// What is left of records that are written and read one after the other, and how many bytes each one takes.
 struct Written {
-    std::size_t words;
+    std::size_t bytes;
     Record record;
 };
 std::vector<Written> there_and_back(const std::vector<Record> &records) {
@@ -93,7 +94,12 @@ std::vector<Written> there_and_back(const std::vector<Record> &records) {
     for (const Record &record : records) {
         Word words[trace::Coder::most_words] = {};
         Written written{writer.write(record, words), {}};
-        EXPECT_EQ(reader.read(words, words + written.words, written.record), written.words);
+        const auto *const bytes = reinterpret_cast<const Byte *>(words);
+        EXPECT_FALSE(trace::Coder::at_end(bytes));
+        EXPECT_TRUE(written.bytes >= sizeof(Word) || bytes[written.bytes] == 0); // nothing behind it yet
+        trace::Coder cut_off = reader;
+        EXPECT_EQ(cut_off.read(bytes, bytes + written.bytes - 1, written.record), 0u);
+        EXPECT_EQ(reader.read(bytes, bytes + written.bytes, written.record), written.bytes);
         all.push_back(written);
     }
     return all;
@@ -108,50 +114,66 @@ void expect_same(const Record &a, const Record &b) {
 }
 
 TEST_F(TraceFileTest, RecordsKeepWhatIsPutIntoThem) {
-    constexpr std::uint64_t far = std::uint64_t{8} << 31;
+    constexpr auto reach = [](int bits) { return std::uint64_t{8} << (bits - 1); };
     const Record start{Op::malloc, 1, 0x7fffdeadbee8, 16};
     const struct {
-        std::size_t words;
+        std::size_t bytes;
         Record record;
     } rows[] = {
-        {1, {Op::malloc, 0, start.address, 0}},
-        {1, {Op::calloc, 65535, start.address + far - 8, 4095}},
-        {1, {Op::free, 65535, start.address - far, 4095}},
-        {1, {Op::realloc_from, 7, start.address - 8, 0}},
-        {1, {Op::realloc_to, 7, start.address + 8, 1}},
-        {2, {Op::malloc, 65536, start.address, 0}},
-        {2, {Op::malloc, 0, start.address, 4096}},
-        {2, {Op::malloc, 0, start.address + 4, 1}},
-        {2, {Op::free, 0, start.address + far, 0}},
-        {2, {Op::free, 0, start.address - far - 8, 0}},
-        {2, {Op::realloc_to, 0, 0, 10}},
-        {2, {Op::aligned, 0, start.address, 1, 6}},
-        {2, {Op::aligned, 0xfffffffe, 0xffffdeadbeef, Record::most_size - 7, 47}},
-        {2, {Op::time, 0xfedcba9876543210, 0, 0}},
-        {2, {Op::thread, 0, 3, 70000}},
-        {2, {Op::process, 0, 3, 70000}},
+        {5, {Op::free, 0, start.address, 0}},
+        {5, {Op::free, 8191, start.address + reach(24) - 8, 0}},
+        {5, {Op::free, 8191, start.address - reach(24), 0}},
+        {6, {Op::malloc, 0, start.address, 0}},
+        {6, {Op::malloc, 8191, start.address + reach(22) - 8, 1023}},
+        {6, {Op::malloc, 8191, start.address - reach(22), 1023}},
+        {8, {Op::free, 8192, start.address, 0}},
+        {8, {Op::free, 0, start.address, 1}},
+        {8, {Op::free, 0, start.address + reach(24), 0}},
+        {8, {Op::free, 0, start.address - reach(24) - 8, 0}},
+        {8, {Op::malloc, 8192, start.address, 0}},
+        {8, {Op::malloc, 0, start.address, 1024}},
+        {8, {Op::malloc, 0, start.address + reach(22), 0}},
+        {8, {Op::malloc, 0, start.address - reach(22) - 8, 0}},
+        {8, {Op::calloc, 65535, start.address + reach(32) - 8, 4095}},
+        {8, {Op::free, 65535, start.address - reach(32), 4095}},
+        {8, {Op::realloc_from, 7, start.address - 8, 0}},
+        {8, {Op::realloc_to, 7, start.address + 8, 1}},
+        {16, {Op::malloc, 65536, start.address, 0}},
+        {16, {Op::malloc, 0, start.address, 4096}},
+        {16, {Op::malloc, 0, start.address + 4, 1}},
+        {16, {Op::free, 0, start.address + reach(32), 0}},
+        {16, {Op::free, 0, start.address - reach(32) - 8, 0}},
+        {16, {Op::realloc_to, 0, 0, 10}},
+        {16, {Op::aligned, 0, start.address, 1, 6}},
+        {16, {Op::aligned, Record::most_ticks, 0xffffdeadbeef, Record::most_size - 7, 47}},
+        {16, {Op::time, 0xfedcba9876543210, 0, 0}},
+        {16, {Op::thread, 0, 3, 70000}},
+        {16, {Op::process, 0, 3, 70000}},
     };
     for (const auto &row : rows) {
         const auto all = there_and_back({start, row.record, {Op::free, 3, row.record.address & ~7ULL, 0}});
-        EXPECT_EQ(all[1].words, row.words);
+        EXPECT_EQ(all[1].bytes, row.bytes);
         expect_same(all[1].record, row.record);
         expect_same(all[2].record, {Op::free, 3, row.record.address & ~7ULL, 0});
     }
     EXPECT_EQ(there_and_back({{Op::malloc, 0, 16, SIZE_MAX}})[0].record.size, Record::most_size);
 }
 
-TEST_F(TraceFileTest, AddressesAreToldFromTheLastRecordOfTwoWords) {
+TEST_F(TraceFileTest, AddressesAreToldFromTheLastRecordOfAWordOrTwo) {
     const auto all = there_and_back({{Op::malloc, 1, 0x7f0000001003, 16},
                                      {Op::malloc, 1, 0x7f0000001008, 16},
                                      {Op::malloc, 1, 0x550000001000, 16},
-                                     {Op::free, 1, 0x550000001000, 16},
-                                     {Op::free, 1, 0x7f0000001008, 16}});
-    const std::size_t words[] = {2, 1, 2, 1, 2};
+                                     {Op::free, 1, 0x550000001000, 0},
+                                     {Op::free, 1, 0x550010001000, 0},
+                                     {Op::malloc, 1, 0x550010000000, 16},
+                                     {Op::free, 1, 0x7f0000001008, 0}});
+    const std::size_t bytes[] = {16, 6, 16, 5, 8, 6, 16};
     for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT_EQ(all[i].words, words[i]) << i;
+        EXPECT_EQ(all[i].bytes, bytes[i]) << i;
     }
     EXPECT_EQ(all[1].record.address, 0x7f0000001008u);
     EXPECT_EQ(all[3].record.address, 0x550000001000u);
+    EXPECT_EQ(all[5].record.address, 0x550010000000u);
 }
 
 TEST_F(TraceFileTest, ThreadsAreMergedByTimeAndStayInTheirOrder) {
@@ -226,7 +248,7 @@ TEST_F(TraceFileTest, EachProcessImageIsReadAlone) {
 TEST_F(TraceFileTest, WhatWasNotWrittenIsNotThere) {
     chunk(1, 5, 1100);
     for (std::uint64_t i = 0; i < 100; ++i) {
-        EXPECT_EQ(add(Op::malloc, 1, 0x1000 + i * 16, 100000), 2u);
+        EXPECT_EQ(add(Op::malloc, 1, 0x1000 + i * 16, 100000), 16u);
     }
     // Cut in the midst of a word, and between the words of a record.
     for (const std::size_t cut : {4 + 2 * 48, 5 + 2 * 48}) {
@@ -243,8 +265,8 @@ TEST_F(TraceFileTest, WhatThreadsLeaveIsWrittenOnce) {
     const auto fill = [&](std::uint64_t thread, std::uint64_t address) {
         chunk(1, thread, 1100);
         add(Op::malloc, 0, address, 1);
-        slot = chunks_.back();
-        slot.resize(trace::chunk_words);
+        slot.assign(trace::chunk_words, 0);
+        std::memcpy(slot.data(), chunks_.back().data(), chunks_.back().size());
         chunks_.clear();
     };
     {
@@ -290,7 +312,7 @@ TEST_F(TraceFileTest, ForeignAndDamagedFilesAreOneLine) {
     EXPECT_NE(complaint().find("another version"), std::string::npos);
     header_.version = trace::format_version;
     chunk(1, 5, 1100);
-    chunks_.back().push_back(15); // no such operation
+    chunks_.back().push_back(7); // no such operation
     write();
     EXPECT_NE(complaint().find("is damaged at byte 4128"), std::string::npos) << complaint();
     chunks_.clear();
