@@ -26,7 +26,9 @@ int main(int argc, char **argv) {
         void *block;
         std::size_t size;
     };
-    const std::size_t room = (megabytes << 20) / low + 1;
+    const std::size_t share = (megabytes << 20) / threads;
+    Table<Held> common((megabytes << 20) / low +
+                       1); // for whoever works, so that the threads themselves keep little
     const auto up_and_down = [=](Table<Held> &held, std::size_t bytes, std::uint64_t seed) {
         Random random(seed);
         std::size_t count = 0;
@@ -41,13 +43,13 @@ int main(int argc, char **argv) {
     };
     std::barrier turn(static_cast<std::ptrdiff_t>(threads));
     const std::uint64_t blocks = run_crew(threads, [&](std::size_t self) {
-        Table<Held> held(room);
+        Table<Held> held(share / low + 1);
         std::uint64_t done = 0;
         for (std::uint64_t round = 0; round < rounds; ++round) {
-            done += up_and_down(held, (megabytes << 20) / threads, round * threads + self + 1);
+            done += up_and_down(held, share, round * threads + self + 1);
             turn.arrive_and_wait();
             if (round % threads == self)
-                done += up_and_down(held, megabytes << 20, ~round);
+                done += up_and_down(common, megabytes << 20, ~round);
             turn.arrive_and_wait();
         }
         return done;
