@@ -196,7 +196,7 @@ TEST(Visits, WorkersAreVisitedAllTheTime) {
         });
     }
     while (at_work != 0) {
-        heap.levels().registry().retire_all();
+        heap.levels().retire_heaps();
         std::this_thread::yield();
     }
     for (std::thread &thread : threads) {
@@ -268,7 +268,7 @@ TEST(Visits, NobodyWaitsForAStoppedThread) {
         for (void *const p : blocks) {
             heap.free(p);
         }
-        heap.levels().registry().retire_all();
+        heap.levels().retire_heaps();
         std::thread([] {
             std::mt19937_64 random(1);
             for (int i = 0; i < 200; ++i) {

@@ -30,6 +30,17 @@ protected:
         }
     }
 
+    std::vector<void *> some_of_each_class() {
+        std::vector<void *> blocks;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            for (void *const p : blocks_of(c, 2 * Classes::size_of(c) + 8_KiB)) {
+                blocks.push_back(p);
+            }
+        }
+        return blocks;
+    }
+    static unsigned class_of(void *p) { return superblock_of(p)->size_class; }
+
     bool settle() {
         Visit<Heap> visit(heap_);
         if (visit) {
@@ -107,19 +118,29 @@ TEST_F(VisitTest, ASuperblockThatTheOwnerIsUsingStays) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
-TEST_F(VisitTest, AHeapThatRetiresKeepsTheSlackAlone) {
-    std::vector<void *> blocks;
-    for (unsigned c = 0; c < Classes::count; ++c) {
-        for (void *const p : blocks_of(c, 2 * Classes::size_of(c) + 8_KiB)) {
-            blocks.push_back(p);
-        }
-    }
-    for (void *const p : blocks) {
+TEST_F(VisitTest, BinsWithoutLiveBlocksAreEmptied) {
+    for (void *const p : some_of_each_class()) {
         free(heap_, p);
     }
     ASSERT_GT(free_bytes(), Discipline::slack);
     ASSERT_TRUE(settle());
-    ASSERT_GT(free_bytes(), Discipline::slack) << "in bins, which are the owner's while it may come by";
+    EXPECT_LE(free_bytes(), Discipline::slack);
+    expect_accounts(heap_);
+    EXPECT_NE(heap_.malloc_class(0), nullptr); // and goes on
+}
+
+TEST_F(VisitTest, AHeapThatRetiresKeepsTheSlackAlone) {
+    std::vector<void *> kept;
+    for (void *const p : some_of_each_class()) {
+        if (kept.empty() || class_of(p) != class_of(kept.back())) {
+            kept.push_back(p);
+        } else {
+            free(heap_, p);
+        }
+    }
+    ASSERT_GT(free_bytes(), Discipline::slack);
+    ASSERT_TRUE(settle());
+    ASSERT_GT(free_bytes(), Discipline::slack) << "in bins, whose cache lines others would come to share";
     ASSERT_TRUE(retire());
     EXPECT_LE(free_bytes(), Discipline::slack);
     expect_accounts(heap_);
@@ -130,8 +151,44 @@ TEST_F(VisitTest, AHeapThatRetiresKeepsTheSlackAlone) {
         free(heap_, p);
     }
     expect_accounts(heap_);
+    for (void *const p : kept) {
+        free(heap_, p);
+    }
     heap_.hand_over();
     EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(VisitTest, AHeapThatHoldsMuchIsVisitedBeforeMemoryGrows) {
+    const std::vector<void *> blocks = some_of_each_class();
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    EXPECT_TRUE(heap_.tray().overdrawn.load());
+    // Another heap takes what lies free, until only memory is left that nothing has used yet: the visit comes first.
+    constexpr unsigned c = Classes::class_of(8_KiB);
+    std::size_t taken = 0;
+    while (heaps_[1].malloc_class(c, Growth::after_visits) != nullptr) {
+        ASSERT_LT(++taken, blocks.size());
+    }
+    EXPECT_EQ(global_->wanted_visits().take(), &heap_.tray());
+    ASSERT_TRUE(settle());
+    EXPECT_FALSE(heap_.tray().overdrawn.load());
+    EXPECT_NE(heaps_[1].malloc_class(c, Growth::after_visits), nullptr);
+    EXPECT_TRUE(global_->wanted_visits().empty()) << "what is left was not seen to grow";
+}
+
+TEST_F(VisitTest, AVisitIsWantedOnce) {
+    WantedVisits wanted;
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(wanted.take(), nullptr);
+        wanted.add(heap_.tray());
+        wanted.add(heaps_[1].tray());
+        wanted.add(heap_.tray());
+        EXPECT_FALSE(wanted.empty());
+        EXPECT_EQ(wanted.take(), &heaps_[1].tray());
+        EXPECT_EQ(wanted.take(), &heap_.tray());
+    }
+    EXPECT_TRUE(wanted.empty());
 }
 
 TEST_F(VisitTest, AMallocThatHasBegunKeepsItsBins) {

@@ -17,6 +17,7 @@
 #include <cairn/superblock/maker.hpp>
 #include <cairn/superblock/notices.hpp>
 #include <cairn/superblock/stock.hpp>
+#include <cairn/superblock/wanted_visits.hpp>
 
 namespace cairn {
 
@@ -55,6 +56,12 @@ public:
         Notice::own(s, owner);
         return s;
     }
+
+    /// Whether there are heaps to visit before memory is taken that nothing has used yet.
+    bool visits_come_first(unsigned size_class) const {
+        return CAIRN_UNLIKELY(!wanted_visits_.empty()) && maker_.needs_clean_memory(size_class);
+    }
+    WantedVisits &wanted_visits() { return wanted_visits_; }
 
     /// A superblock without any carved block, owned by `heap`; nullptr when out of memory.
     OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
@@ -112,6 +119,7 @@ public:
     void reset_after_fork() {
         lock_.reset_after_fork();
         stock_.forget();
+        wanted_visits_.reset_after_fork();
     }
 
     /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
@@ -160,6 +168,7 @@ private:
     Stock<Classes, Discipline> stock_;
     Counters counters_;
     Notice notices_;
+    WantedVisits wanted_visits_;
 };
 
 } // namespace cairn

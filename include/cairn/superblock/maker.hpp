@@ -42,6 +42,11 @@ public:
         return run.first;
     }
 
+    /// Whether the next one takes memory that nothing has used yet. A hint: other threads take runs too.
+    bool needs_clean_memory(unsigned size_class) const {
+        return runs_.dirty_bytes() < slots_of_class(size_class) * slot_size;
+    }
+
     /// `clean`: the memory reads as zero.
     void format(OwnerLine *s, unsigned size_class, unsigned heap, bool clean) {
         Segment *const segment = Segment::of(s);

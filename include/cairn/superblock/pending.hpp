@@ -21,6 +21,12 @@ class alignas(platform::cache_line) PendingSuperblocks {
 public:
     void *heap = nullptr; ///< whose tray it is; set before anybody knows of the tray
 
+    PendingSuperblocks *next_wanted = nullptr; ///< for WantedVisits, and whether it is there
+    std::atomic<bool> wanted{false};
+
+    /// The heap holds more free memory than it should, in its bins, as its owner saw. relaxed: a hint.
+    std::atomic<bool> overdrawn{false};
+
     void push(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         OwnerLine *first = first_.load(std::memory_order_relaxed); // relaxed: a hint for the exchange
@@ -51,8 +57,12 @@ public:
     std::size_t note_freed(std::size_t bytes) {
         return freed_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     }
+    std::size_t freed() const { return freed_.load(std::memory_order_relaxed); }
 
-    void reset_after_fork() { first_.store(nullptr, std::memory_order_relaxed); } // relaxed: alone
+    void reset_after_fork() {
+        first_.store(nullptr, std::memory_order_relaxed); // relaxed, both: alone
+        wanted.store(false, std::memory_order_relaxed);
+    }
 
 private:
     std::atomic<OwnerLine *> first_{nullptr};

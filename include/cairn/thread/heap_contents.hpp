@@ -28,11 +28,11 @@ public:
     Bin &bins() { return bins_; }
     Holdings<Global> &holdings() { return holdings_; }
 
-    /// A block of any class; nullptr when out of memory.
-    void *malloc(unsigned c) {
+    /// A block of any class; nullptr when out of memory, or when visits come first.
+    void *malloc(unsigned c, Growth growth) {
         OwnerLine *s = bins_.at(c);
         if (superblock::is_end(s->free)) {
-            s = refill(c);
+            s = refill(c, growth);
             if (s == nullptr) {
                 return nullptr;
             }
@@ -48,6 +48,7 @@ public:
         if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
             thin_bins();
         }
+        holdings_.note_overdraft();
     }
 
     /// Every superblock to the global heap, but for those about which a notice is on its way.
@@ -80,14 +81,14 @@ public:
     }
 
 private:
-    /// Makes the bin of class c able to pop. nullptr when out of memory.
-    CAIRN_COLD OwnerLine *refill(unsigned c) {
+    /// Makes the bin of class c able to pop. nullptr as for malloc().
+    CAIRN_COLD OwnerLine *refill(unsigned c, Growth growth) {
         settle();
         while (bins_.is_empty(c) || !replenish(bins_.at(c))) {
             if (!bins_.is_empty(c)) {
                 holdings_.places().put(bins_.take(c));
             }
-            OwnerLine *const found = next_superblock(holdings_, c);
+            OwnerLine *const found = next_superblock(holdings_, c, growth);
             if (found == nullptr) {
                 return nullptr;
             }

@@ -3,7 +3,7 @@
 // Heap registry: the thread heaps of an allocator. A heap is given to a thread when it first needs one, and
 // when the thread ends, to the next.
 //
-// Adds:    open, close, a walk over all; visits to heaps whose threads do not come by.
+// Adds:    open, close, and which heap is to be visited next.
 // Needs:   memory for the heaps themselves, from the kernel or where it has none from free runs.
 // Keeps:   a heap is never unmapped: a late notice to it, or a walk, touches nothing that is gone.
 // Threads: any; one lock.
@@ -11,8 +11,7 @@
 // Cost:    a lock per thread started and ended.
 #pragma once
 
-#include <cairn/platform/futex.hpp>
-#include <cairn/thread/visit.hpp>
+#include <cairn/thread/thread_heap.hpp>
 
 #include <new>
 
@@ -67,29 +66,27 @@ public:
         }
     }
 
-    /// Looks at the next few heaps: one whose thread has not come by for some time keeps little. Not where there is one
-    /// heap in use only: its thread is the caller, mostly, and a sandbox may not like to be asked for a fence.
-    void retire_idle() {
-        const std::uint64_t now = platform::monotonic_milliseconds();
-        for (unsigned i = 0; i < looks_; ++i) {
-            if (Heap *const heap = look_at_next(now)) {
-                visit_to_retire(*heap);
-            }
-        }
+    // ---- for visits (heap_visits.hpp). Not where there is one heap in use only: its thread is the caller, mostly, and a
+    // sandbox may not like to be asked for a fence.
+
+    /// The next heap in turn, if its thread has not come by for `wait` milliseconds.
+    Heap *next_absent(std::uint64_t now, std::uint64_t wait) {
+        const sync::Guard hold(lock_);
+        hand_ = hand_ != nullptr ? hand_->next : all_;
+        const bool due = hand_ != nullptr && in_use_ > 1 && hand_->attendance.is_due(now, wait);
+        return due ? hand_ : nullptr;
     }
 
-    /// All heaps, however short a time their threads are away.
-    void retire_all() {
-        Heap *heap = nullptr;
-        {
-            sync::Guard hold(lock_);
-            heap = in_use_ > 1 ? all_ : nullptr;
-        }
-        for (; heap != nullptr; heap = heap->next) {
-            if (!heap->tray().idle()) {
-                visit_to_retire(*heap);
-            }
-        }
+    /// All heaps, by `next`; nullptr where there is one.
+    Heap *several() {
+        const sync::Guard hold(lock_);
+        return in_use_ > 1 ? all_ : nullptr;
+    }
+
+    /// The next heap that may hold too much.
+    PendingSuperblocks *next_wanted(Global &global) {
+        const sync::Guard hold(lock_);
+        return in_use_ > 1 ? global.wanted_visits().take() : nullptr;
     }
 
     template <class S>
@@ -126,13 +123,6 @@ public:
     }
 
 private:
-    Heap *look_at_next(std::uint64_t now) {
-        sync::Guard hold(lock_);
-        hand_ = hand_ != nullptr ? hand_->next : all_;
-        const bool due = hand_ != nullptr && in_use_ > 1 && hand_->attendance.is_due(now, idle_milliseconds_);
-        return due ? hand_ : nullptr;
-    }
-
     void put_idle(Heap *heap) {
         heap->next_idle = idle_;
         idle_ = heap;
@@ -161,8 +151,6 @@ private:
         return heap;
     }
 
-    static constexpr unsigned looks_ = 16;
-    static constexpr std::uint64_t idle_milliseconds_ = 200; ///< longer than a ready thread waits
     static constexpr std::size_t chunk_bytes_ = align_up(16 * sizeof(Heap), 64_KiB);
 
     sync::Lock lock_{sync::Rank::registry};

@@ -13,6 +13,7 @@
 
 #include <cairn/superblock/account.hpp>
 #include <cairn/superblock/global_heap.hpp>
+#include <cairn/thread/overdraft.hpp>
 
 namespace cairn {
 
@@ -65,11 +66,8 @@ public:
     void settle() {
         empty_tray();
         SuperblockList refused;
-        while (Discipline::too_empty(used(), held())) {
-            OwnerLine *const s = places_.emptiest(movable_groups_);
-            if (s == nullptr) {
-                break;
-            }
+        OwnerLine *s = nullptr;
+        while (overdraft() != 0 && (s = places_.emptiest(movable_groups_)) != nullptr) {
             give_or(s, refused);
         }
         take_back(refused);
@@ -92,6 +90,10 @@ public:
 
     /// Free bytes, where settle() could not keep the invariant with what is in no bin; else 0.
     std::size_t overdraft() const { return Discipline::too_empty(used(), held()) ? held() - used() : 0; }
+
+    /// For others to know, who may visit the heap before memory grows.
+    void note_overdraft() { overdraft_.note<Discipline>(overdraft(), tray_, global_->wanted_visits()); }
+    void overdraft_visited() { overdraft_.visited(overdraft(), tray_); }
 
     /// Everything to the global heap. A superblock about which a notice is still on its way stays; who
     /// delivers the notice sees to it.
@@ -135,6 +137,7 @@ public:
     void reset_after_fork() {
         places_ = {};
         account_ = {};
+        overdraft_ = {};
         tray_.reset_after_fork();
     }
 
@@ -168,6 +171,7 @@ private:
     Global *global_ = nullptr;
     unsigned number_ = 0;
     Accounts account_;
+    Overdraft overdraft_;
     Places<Classes::count> places_;
     PendingSuperblocks tray_;
 };

@@ -18,7 +18,7 @@
 #include <cairn/superblock/block_check.hpp>
 #include <cairn/superblock/for_each.hpp>
 #include <cairn/superblock/recount.hpp>
-#include <cairn/thread/heap_registry.hpp>
+#include <cairn/thread/heap_visits.hpp>
 
 namespace cairn {
 
@@ -84,9 +84,16 @@ public:
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.make_room(growth_step_);
-        registry_.retire_idle();
+        visit_wanted(nullptr);
+        retire_idle(registry_);
         return true;
     }
+
+    /// Before memory is taken that nothing has used yet: true when a heap was visited, and there may be something now.
+    bool visit_wanted(const void *mine) { return cairn::visit_wanted(registry_, global_, mine); }
+
+    /// All heaps keep little, however short a time their threads are away.
+    void retire_heaps() { retire_all(registry_); }
 
     /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later.
     bool give_up_caches() { return huge_.give_up(); }
@@ -95,7 +102,7 @@ public:
 
     /// One tick of the purge clock.
     void purge_idle(std::size_t keep) {
-        registry_.retire_idle();
+        retire_idle(registry_);
         huge_.purge_idle();
         runs_.purge_idle(keep);
     }

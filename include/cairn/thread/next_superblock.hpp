@@ -3,11 +3,12 @@
 // Next superblock: where a bin that has run dry gets its next superblock from.
 //
 // Adds:    the order: the fullest of the heap's own, an empty one of its own, one of the global heap, a new
-//          one; out of memory, one of its own that is fuller than is worth a look.
+//          one; out of memory, one of its own that is fuller than is worth a look. Before a new one from memory that
+//          nothing has used yet come visits to heaps that hold too much (WantedVisits), which are the caller's to make.
 // Needs:   Holdings, and the global heap below.
 // Keeps:   what is handed out is in the account, and in no place.
 // Threads: the heap's.
-// Errors:  nullptr when out of memory.
+// Errors:  nullptr when out of memory, or when visits come first.
 // Cost:    bitmap searches; a lock where the global heap is asked.
 // Source:  Hoard, section 3.2 (malloc: heap i, then heap 0, then the operating system).
 #pragma once
@@ -15,6 +16,9 @@
 #include <cairn/thread/holdings.hpp>
 
 namespace cairn {
+
+/// Whether memory that nothing has used yet may be taken while there are heaps to visit.
+enum class Growth : bool { after_visits, now };
 
 /// An empty superblock of the heap's, formatted for another class. Not while a notice about it is on its way.
 template <class Global>
@@ -33,7 +37,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
 }
 
 template <class Global>
-OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c) {
+OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth) {
     if (OwnerLine *s = holdings.places().take_fullest(c)) {
         return s;
     }
@@ -44,6 +48,8 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c) {
     OwnerLine *s = global.acquire(c, holdings.number(), holdings.heap());
     if (s != nullptr) {
         superblock::collect(s);
+    } else if (growth == Growth::after_visits && global.visits_come_first(c)) {
+        return nullptr;
     } else {
         s = global.fresh(c, holdings.number(), holdings.heap());
     }

@@ -36,16 +36,17 @@ public:
         return mine_;
     }
 
-    /// A block of a size class, from the slow path of the thread's heap or of the shared one.
-    void *malloc_class(unsigned c) {
+    /// A block of a size class, from the slow path of the thread's heap or of the shared one. nullptr also when visits come
+    /// first.
+    void *malloc_class(unsigned c, Growth growth) {
         if (attached() || attach()) {
-            return mine_->malloc_class(c);
+            return mine_->malloc_class(c, growth);
         }
         sync::Guard hold(shared_guard_);
         if (shared_ == nullptr && (shared_ = levels_.open(/*for_all=*/true)) == nullptr) {
             return nullptr;
         }
-        return shared_->malloc_class(c);
+        return shared_->malloc_class(c, growth);
     }
 
     /// The calling thread ends. False if it had no heap.

@@ -55,7 +55,7 @@ public:
         if (threads_.attached()) {
             threads_.mine()->give_empty();
         }
-        levels_.registry().retire_all();
+        levels_.retire_heaps();
         return levels_.trim(keep);
     }
 
@@ -97,11 +97,24 @@ protected:
     }
 
     void *malloc_of_class(unsigned c) {
-        void *p = threads_.malloc_class(c);
-        if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
-            p = threads_.malloc_class(c);
+        void *p = threads_.malloc_class(c, Growth::after_visits);
+        if (CAIRN_UNLIKELY(p == nullptr)) {
+            p = malloc_after_visits(c);
         }
         note_growth();
+        return p;
+    }
+
+    CAIRN_COLD void *malloc_after_visits(unsigned c) {
+        while (levels_.visit_wanted(threads_.mine())) {
+            if (void *const p = threads_.malloc_class(c, Growth::after_visits)) {
+                return p;
+            }
+        }
+        void *p = threads_.malloc_class(c, Growth::now);
+        if (p == nullptr && give_up_caches()) {
+            p = threads_.malloc_class(c, Growth::now);
+        }
         return p;
     }
 
@@ -117,7 +130,7 @@ protected:
     /// Out of memory: whether there is a point in trying again.
     CAIRN_COLD bool give_up_caches() {
         const bool mine = threads_.attached() && threads_.mine()->give_empty();
-        levels_.registry().retire_all();
+        levels_.retire_heaps();
         return levels_.give_up_caches() || mine;
     }
 
@@ -153,7 +166,7 @@ protected:
             if (tray->idle()) {
                 levels_.registry().tend(*tray);
             } else if (tray->note_freed(told.bytes) >= Discipline::slack) {
-                visit_to_settle(*static_cast<Heap *>(tray->heap)); // its owner does not come by
+                global.wanted_visits().add(*tray); // its owner does not come by
             }
         }
         note_surplus();

@@ -45,11 +45,11 @@ public:
         return block;
     }
 
-    /// A block of any class; nullptr when out of memory.
-    void *malloc_class(unsigned c) {
+    /// A block of any class; nullptr when out of memory, or when visits come first.
+    void *malloc_class(unsigned c, Growth growth = Growth::now) {
         const sync::Inside inside(presence_);
         attendance.come_by();
-        return contents_.malloc(c);
+        return contents_.malloc(c, growth);
     }
 
     /// Whether the superblock is this heap's. An answer to rely on between begin() or enter() and their ends.

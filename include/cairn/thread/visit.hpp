@@ -3,7 +3,7 @@
 // Visit: what another thread does for a heap whose own thread does not come by: it sleeps, is stopped, or only uses what
 // it has. So the bound on memory does not depend on it.
 //
-// Adds:    settle (takes in notices and keeps the emptiness invariant, as the owner would), retire (the bins too).
+// Adds:    settle (takes in notices and keeps the emptiness invariant, as the owner would), retire (all bins too).
 // Needs:   ThreadHeap, and its Presence.
 // Keeps:   what the owner is using stays where it is (Taking).
 // Threads: any; one visitor at a time, and none while the owner is inside.
@@ -30,18 +30,25 @@ public:
     Visit &operator=(const Visit &) = delete;
     explicit operator bool() const { return in_; }
 
-    /// After remote frees.
+    /// What the owner would do in a slow path. The bins too, as far as their superblocks have no live block: to give those
+    /// away makes no two threads share a line.
     void settle() {
         take_notices();
         while (give_while(Discipline::too_empty)) {
         }
+        if (heap_.holdings().overdraft() != 0) {
+            empty_bins([](const OwnerLine *s) { return s->live() == 0; });
+            while (give_while(Discipline::too_empty)) {
+            }
+        }
+        heap_.holdings().overdraft_visited();
     }
 
     /// The heap's thread has not come by for long: it keeps no more than the slack free, in bins or not, apart from what
     /// nearly full superblocks have.
     void retire() {
         take_notices();
-        empty_bins();
+        empty_bins([](const OwnerLine *) { return true; });
         while (give_while([](std::size_t u, std::size_t a) { return a > u + Discipline::slack; })) {
         }
     }
@@ -118,7 +125,8 @@ private:
         return given;
     }
 
-    void empty_bins() {
+    template <class Emptied>
+    void empty_bins(Emptied emptied) {
         for (unsigned c = 0; c < Classes::count;) {
             Taking<Heap> taken(heap_);
             for (; c < Classes::count && !taken.full(); ++c) {
@@ -134,7 +142,7 @@ private:
                 if (!taken.in_use(s)) {
                     superblock::collect(s);
                     heap_.holdings().account(s);
-                    s->place = Place::nowhere;
+                    s->place = emptied(s) ? Place::nowhere : s->place;
                 }
                 taken.put_back(s);
             }
@@ -145,7 +153,7 @@ private:
     bool in_;
 };
 
-/// So much was freed into the heap that it may be too empty, and its thread has not come by.
+/// It may hold too much, and its thread has not come by.
 template <class Heap>
 void visit_to_settle(Heap &heap_of_another) {
     if (Visit<Heap> visit(heap_of_another); visit) {

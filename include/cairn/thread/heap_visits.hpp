@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// Heap visits: which heaps are visited, and when.
+//
+// Adds:    visit_wanted, before memory is taken that nothing has used yet: heaps that may hold too much; retire_idle, now and then while memory grows, and by the purger's clock: those whose threads do not come by;
+//          retire_all, when memory is short.
+// Needs:   HeapRegistry, Visit.
+// Keeps:   memory grows only while no heap is known to hold more than the discipline allows, apart from those whose
+//          owners are inside.
+// Threads: any that holds no lock.
+// Cost:    visit_wanted: a lock, and a visit; nothing while no heap holds too much.
+// Source:  Hoard, section 3.2, where each free does this; docs/decisions/look-before-you-grow.md.
+#pragma once
+
+#include <cairn/platform/futex.hpp>
+#include <cairn/thread/heap_registry.hpp>
+#include <cairn/thread/visit.hpp>
+
+namespace cairn {
+
+/// Longer than a ready thread waits for a processor.
+inline constexpr std::uint64_t absence_milliseconds = 200;
+
+/// The next heap into which others have freed much, or whose bins hold much, unless its thread has come by since and found it
+/// otherwise. False if there is none but `mine`, which settles by itself.
+template <class Global>
+bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mine) {
+    while (PendingSuperblocks *const tray = registry.next_wanted(global)) {
+        const bool overdrawn = tray->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
+        if (tray->heap != mine && !tray->idle() && (overdrawn || tray->freed() >= Global::Emptiness::slack)) {
+            visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Looks at the next few heaps: one whose thread has not come by for some time keeps little.
+template <class Global>
+void retire_idle(HeapRegistry<Global> &registry) {
+    constexpr unsigned looks = 16;
+    const std::uint64_t now = platform::monotonic_milliseconds();
+    for (unsigned i = 0; i < looks; ++i) {
+        if (auto *const heap = registry.next_absent(now, absence_milliseconds)) {
+            visit_to_retire(*heap);
+        }
+    }
+}
+
+/// All heaps, however short a time their threads are away.
+template <class Global>
+void retire_all(HeapRegistry<Global> &registry) {
+    for (auto *heap = registry.several(); heap != nullptr; heap = heap->next) {
+        if (!heap->tray().idle()) {
+            visit_to_retire(*heap);
+        }
+    }
+}
+
+} // namespace cairn
