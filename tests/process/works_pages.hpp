@@ -7,16 +7,13 @@
 // For programs that are linked with the library: they define getauxval, and the library's calls find it.
 #pragma once
 
-#include "works_filter.hpp"
+#include "works_library_code.hpp"
 
-#include <link.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <csignal>
-#include <type_traits>
 
 namespace process_test::pages {
 
@@ -41,32 +38,6 @@ inline unsigned long true_auxval(unsigned long type) {
     return 0;
 }
 
-struct Range {
-    std::uintptr_t from;
-    std::uintptr_t to;
-};
-
-/// The code of the library.
-inline Range library_code() {
-    Range code{};
-    dl_iterate_phdr(
-        [](dl_phdr_info *object, std::size_t, void *found) {
-            if (std::strstr(object->dlpi_name, "libcairn.so") != nullptr) {
-                for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-                    const auto &segment = object->dlpi_phdr[i];
-                    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {
-                        const std::uintptr_t from = object->dlpi_addr + segment.p_vaddr;
-                        *static_cast<Range *>(found) = {from, from + segment.p_memsz};
-                    }
-                }
-            }
-            return 0;
-        },
-        &code);
-    CHECK(code.from < code.to && code.from >> 32 == code.to >> 32);
-    return code;
-}
-
 /// How many mappings the kernel was asked to place.
 inline std::size_t placed = 0;
 inline std::size_t page_bytes = 0;
@@ -74,28 +45,18 @@ inline std::size_t page_bytes = 0;
 /// mmap(nullptr, ...) of the library: the same, on a border.
 inline void place(int, siginfo_t *, void *context) {
     ++placed;
-    auto &machine = static_cast<ucontext_t *>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    const auto argument = [&](int i) {
-        constexpr int order[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
-        return static_cast<long>(machine.gregs[order[i]]);
-    };
-    auto &result = machine.gregs[REG_RAX];
-#elif defined(__aarch64__)
-    const auto argument = [&](int i) { return static_cast<long>(machine.regs[i]); };
-    auto &result = machine.regs[0];
-#endif
-    const auto bytes = static_cast<std::size_t>(argument(1));
-    auto *const raw = static_cast<char *>(mmap(nullptr, bytes + page_bytes, static_cast<int>(argument(2)),
-                                               static_cast<int>(argument(3)), -1, 0));
+    TrappedCall call(context);
+    const auto bytes = static_cast<std::size_t>(call.argument(1));
+    auto *const raw =
+        static_cast<char *>(mmap(nullptr, bytes + page_bytes, static_cast<int>(call.argument(2)),
+                                 static_cast<int>(call.argument(3)), -1, 0));
     CHECK(raw != MAP_FAILED);
     const std::size_t before = (std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(raw)) % page_bytes;
     if (before != 0) {
         munmap(raw, before);
     }
     munmap(raw + before + bytes, page_bytes - before);
-    result = static_cast<std::remove_reference_t<decltype(result)>>(
-        reinterpret_cast<std::uintptr_t>(raw + before));
+    call.answer(reinterpret_cast<long>(raw + before));
 }
 
 /// From here on the kernel has such pages, as far as the library can see.
@@ -107,7 +68,6 @@ inline void play_kernel() {
 
     const Range code = library_code();
     const auto within = static_cast<std::uint32_t>(page_bytes - 1);
-    constexpr auto caller = static_cast<std::uint32_t>(offsetof(seccomp_data, instruction_pointer));
     Filter filter;
     const auto load = [&](std::uint32_t offset) { filter.add(BPF_LD | BPF_W | BPF_ABS, offset); };
     const auto kill_off_border = [&](long number, unsigned argument) {
@@ -116,15 +76,7 @@ inline void play_kernel() {
         filter.add(BPF_JMP | BPF_JSET | BPF_K, within, 0, 1);
         filter.add(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     };
-    // Calls from anywhere else are none of this filter's business.
-    load(caller + 4);
-    filter.add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(code.from >> 32), 1, 0);
-    filter.add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    load(caller);
-    filter.add(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(code.from), 0, 1);
-    filter.add(BPF_JMP | BPF_JGT | BPF_K, static_cast<std::uint32_t>(code.to), 0, 1);
-    filter.add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-
+    only_calls_from(code, filter);
     for (const long number : {SYS_mmap, SYS_munmap, SYS_madvise, SYS_mremap}) {
         kill_off_border(number, 0);
         kill_off_border(number, 1);
