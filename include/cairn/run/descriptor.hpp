@@ -55,11 +55,11 @@ struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
     std::atomic<void *> owner; ///< the ThreadHeap; only its own thread draws a conclusion from it, between
                                ///< sync::Presence's begin and end
-    std::uint64_t reciprocal;  ///< ceil(2^64 / block size)
+    std::uint64_t reciprocal;  ///< the least number above 2^64 / block size
     std::uint64_t cookie;      ///< the same as the owner's
     std::atomic<OwnerLine *> pending_next;   ///< while queued at the owner
-    std::atomic<std::uint32_t> carved_bytes; ///< offsets from here on were never handed out; relaxed: a block
-                                             ///< was carved in its pointer's own history
+    std::atomic<std::uint32_t> starts_below; ///< tells the starts of blocks that were carved (is_block_start); relaxed:
+                                             ///< a block was carved in its pointer's own history
     std::uint32_t block_size;                ///< bytes; of a large run: its usable bytes
     std::atomic<std::uint16_t> notify;       ///< so many remote frees make the freeing thread tell the owner
     std::uint16_t capacity;                  ///< blocks of the whole superblock

@@ -23,7 +23,7 @@ public:
         const std::uintptr_t window = address / window_size;
         // relaxed: a pointer that came from malloc carries the mapping's history with it; any other pointer
         // only needs some answer.
-        return CAIRN_LIKELY(window < windows)
+        return CAIRN_LIKELY(window < windows - 1) // the last one is never ours, see covers()
                    ? static_cast<WindowKind>(__atomic_load_n(&kinds_[window], __ATOMIC_RELAXED))
                    : WindowKind::foreign;
     }

@@ -31,8 +31,8 @@ inline bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count)
 inline void recount(OwnerLine *s) {
     SharedLine *const shared = shared_of(s); // relaxed below: the child is alone
     unsigned free_blocks = 0;
-    const std::uint32_t carved_bytes = shared->carved_bytes.load(std::memory_order_relaxed);
-    if (s->carved * std::size_t{shared->block_size} != carved_bytes || !count_list(s, s->free, free_blocks)) {
+    const std::uint64_t carved = published(shared);
+    if (s->carved != carved || !count_list(s, s->free, free_blocks)) {
         s->free = end_mark(memory_of(s));
         free_blocks = 0;
     }
@@ -46,7 +46,7 @@ inline void recount(OwnerLine *s) {
     }
     shared->remote.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
-    const auto touched = static_cast<std::uint32_t>(align_up(carved_bytes, platform::smallest_page));
+    const auto touched = static_cast<std::uint32_t>(align_up(carved * shared->block_size, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
 }
 

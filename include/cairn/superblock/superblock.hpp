@@ -78,10 +78,20 @@ CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     return --s->above == 0;
 }
 
-/// Whether `offset` is the start of a block that was handed out at some time. relaxed: see carved_bytes.
+/// What the reciprocal r of a block size d is too large by: e = r d - 2^64, from 1 to d. Modulo 2^64, the product of r and an
+/// offset k d is k e, a small number; that of any other offset is r at least: larger than k e for any k that fits.
+inline std::uint64_t excess(const SharedLine *shared) {
+    return shared->reciprocal * shared->block_size;
+}
+
+/// Whether `offset` is the start of a block that was handed out at some time: starts_below is e times the blocks carved.
 CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset) {
-    return offset * shared->reciprocal < shared->reciprocal &&
-           offset < shared->carved_bytes.load(std::memory_order_relaxed);
+    return offset * shared->reciprocal < shared->starts_below.load(std::memory_order_relaxed);
+}
+
+/// Blocks that all threads know to be carved. relaxed: see starts_below.
+inline std::uint64_t published(const SharedLine *shared) {
+    return shared->starts_below.load(std::memory_order_relaxed) / excess(shared);
 }
 
 /// Makes an empty superblock of the run at `s`, all its blocks still to be carved.
@@ -103,12 +113,12 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
         s[i].slots = s->slots; // so that the superblock is found from any of its slots
     }
     shared->cookie = s->cookie;
-    shared->reciprocal = ~std::uint64_t{0} / block_size + 1;
+    shared->reciprocal = ~std::uint64_t{0} / block_size + (std::has_single_bit(block_size) ? 2 : 1);
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
     shared->size_class = s->size_class;
     shared->slots = static_cast<std::uint8_t>(s->slots);
-    shared->carved_bytes.store(0, std::memory_order_relaxed);
+    shared->starts_below.store(0, std::memory_order_relaxed);
 }
 
 /// Cuts the next blocks, as many as fit the page that the first one ends in. False when there are none left.
@@ -131,7 +141,8 @@ inline bool carve(OwnerLine *s) {
     const std::size_t end = from + count * size;
     // A fork's child finds either both or neither, or sees by `carved` that it is in between.
     std::atomic_signal_fence(std::memory_order_release);
-    shared->carved_bytes.store(static_cast<std::uint32_t>(end), std::memory_order_relaxed);
+    shared->starts_below.store(static_cast<std::uint32_t>(s->carved * excess(shared)),
+                               std::memory_order_relaxed);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
     return true;
