@@ -31,6 +31,7 @@ bool TestLife::attached() {
 template <>
 void check_empty(Heap &heap) {
     heap.detach();
+    heap.trim(0);
     Statistics now;
     heap.statistics(now);
     EXPECT_EQ(now.live(), 0u);

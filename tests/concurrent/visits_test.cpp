@@ -61,6 +61,7 @@ void check_and_free(Block &block) {
 
 void expect_nothing_left() {
     heap.detach();
+    heap.trim(0);
     cairn::Statistics now;
     heap.statistics(now);
     EXPECT_EQ(now.live(), 0u);

@@ -130,14 +130,41 @@ TEST_F(GlobalHeapTest, OnlyAnOwnersMarkOfOneSlotIsTheHeapItself) {
     EXPECT_NE(shared_of(fresh(Classes::class_of(20_KiB), 1))->owner.load(), mark(1));
 }
 
-TEST_F(GlobalHeapTest, WhatIsEmptyBecomesAFreeRun) {
+TEST_F(GlobalHeapTest, WhatIsEmptyIsKeptForItsClass) {
     OwnerLine *const s = with_live(class_of_48, 1, 0);
     EXPECT_TRUE(global_->release(s, 1));
-    EXPECT_EQ(kind(s), SlotKind::free_dirty);
-    EXPECT_EQ(runs_.dirty_bytes(), slot_size);
+    EXPECT_EQ(global_->free_bytes(), slot_size);
+    EXPECT_EQ(runs_.dirty_bytes(), 0u);
     EXPECT_EQ(global_->counters().to_global, 0u);
-    EXPECT_EQ(acquire(class_of_48, 1), nullptr);
+    EXPECT_EQ(acquire(class_of_64, 1), nullptr);
+    EXPECT_EQ(acquire(class_of_48, 2), s) << "whoever asks: there is no live block to share a line with";
+    EXPECT_EQ(s->live(), 0u);
+    EXPECT_EQ(s->carved, shared_of(s)->capacity) << "and need not be cut again";
+    EXPECT_EQ(global_->free_bytes(), 0u);
+}
+
+TEST_F(GlobalHeapTest, WhatIsEmptyBecomesAFreeRunBeforeMemoryGrows) {
+    OwnerLine *const s = given_up(class_of_48, 1, 0);
     EXPECT_EQ(fresh(class_of_64, 2), s) << "usable for any class";
+    for (OwnerLine *const other :
+         {with_live(class_of_48, 1, 0), with_live(class_of_64, 1, 0), with_live(class_of_48, 1, 0)}) {
+        EXPECT_TRUE(global_->release(other, 1));
+    }
+    global_->make_room(2 * slot_size);
+    EXPECT_EQ(runs_.dirty_bytes(), 2 * slot_size) << "as much as is needed";
+    EXPECT_EQ(global_->free_bytes(), 3 * slot_size);
+    global_->make_room(SIZE_MAX);
+    EXPECT_EQ(runs_.dirty_bytes(), 3 * slot_size);
+    EXPECT_EQ(kind(s), SlotKind::superblock) << "which heap 2 has";
+}
+
+TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListBecomesAFreeRun) {
+    OwnerLine *const s = with_live(class_of_48, 1, 3);
+    while (!blocks_[s].empty()) {
+        free_one(s);
+    }
+    EXPECT_TRUE(global_->release(s, 1));
+    EXPECT_EQ(kind(s), SlotKind::free_dirty);
 }
 
 TEST_F(GlobalHeapTest, WhatAHeapGaveUpItGetsBackTheFullestFirst) {
@@ -343,16 +370,15 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
         case 0:
             if (model.size() < 40) {
                 OwnerLine *const s = fresh(c, heap);
-                ASSERT_TRUE(model.emplace(s, Superblock{heap, {}}).second) << "somebody has it already";
+                ASSERT_TRUE(!model.contains(s) || (model[s].holder == 0 && model[s].live.empty()))
+                    << "somebody has it already";
+                model[s] = {heap, {}};
             }
             break;
         case 1:
             if (OwnerLine *const s = any_of(held)) {
                 ASSERT_TRUE(global_->release(s, model[s].holder));
                 model[s].holder = 0;
-                if (model[s].live.empty()) {
-                    model.erase(s);
-                }
             }
             break;
         case 2:
@@ -391,6 +417,10 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
                 }
             }
         }
+        std::erase_if(model, [](const auto &entry) { // what was kept empty for a while
+            return entry.second.holder == 0 && entry.second.live.empty() &&
+                   kind(entry.first) != SlotKind::superblock;
+        });
         for (const auto &[s, what] : model) {
             expect_owner(s, what.holder);
             ASSERT_EQ(s->live() - RemoteWord{shared_of(s)->remote.load()}.count(), what.live.size());

@@ -83,7 +83,9 @@ protected:
         ASSERT_EQ(heap.holdings().used(), accounted);
     }
 
+    /// Those that the global heap keeps without live blocks become free runs first.
     std::size_t superblocks() {
+        global_->make_room(SIZE_MAX);
         std::size_t count = 0;
         superblock::for_each(runs_, [&](const OwnerLine *) { ++count; });
         return count;

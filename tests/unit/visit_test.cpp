@@ -170,11 +170,11 @@ TEST_F(VisitTest, AHeapThatHoldsMuchIsVisitedBeforeMemoryGrows) {
     while (heaps_[1].malloc_class(c, Growth::after_visits) != nullptr) {
         ASSERT_LT(++taken, blocks.size());
     }
-    EXPECT_EQ(global_->wanted_visits().take(), &heap_.tray());
+    EXPECT_EQ(global_->notices().wanted_visits().take(), &heap_.tray());
     ASSERT_TRUE(settle());
     EXPECT_FALSE(heap_.tray().overdrawn.load());
     EXPECT_NE(heaps_[1].malloc_class(c, Growth::after_visits), nullptr);
-    EXPECT_TRUE(global_->wanted_visits().empty()) << "what is left was not seen to grow";
+    EXPECT_TRUE(global_->notices().wanted_visits().empty()) << "what is left was not seen to grow";
 }
 
 TEST_F(VisitTest, AVisitIsWantedOnce) {

@@ -28,7 +28,8 @@ TEST(WindowMap, EverythingIsForeignAtFirst) {
 }
 
 TEST(WindowMap, KnowsAWindowToItsLastByteAndNoOther) {
-    for (const std::uintptr_t window : {std::uintptr_t{0}, 5 * window_size, end_of_addresses - window_size}) {
+    for (const std::uintptr_t window :
+         {std::uintptr_t{0}, 5 * window_size, end_of_addresses - 2 * window_size}) {
         for (const WindowKind kind : {WindowKind::segment, WindowKind::huge}) {
             WindowMap::set(at(window), kind);
             EXPECT_EQ(WindowMap::kind(window), kind);

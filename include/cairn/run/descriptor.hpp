@@ -57,13 +57,14 @@ struct alignas(platform::cache_line) SharedLine {
                                ///< sync::Presence's begin and end
     std::uint64_t reciprocal;  ///< the least number above 2^64 / block size
     std::uint64_t cookie;      ///< the same as the owner's
-    std::atomic<OwnerLine *> pending_next;   ///< while queued at the owner
-    std::atomic<std::uint32_t> starts_below; ///< tells the starts of blocks that were carved (is_block_start); relaxed:
-                                             ///< a block was carved in its pointer's own history
-    std::uint32_t block_size;                ///< bytes; of a large run: its usable bytes
-    std::atomic<std::uint16_t> notify;       ///< so many remote frees make the freeing thread tell the owner
-    std::uint16_t capacity;                  ///< blocks of the whole superblock
-    std::uint8_t size_class;                 ///<
+    std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
+    std::atomic<std::uint32_t>
+        starts_below;         ///< tells the starts of blocks that were carved (is_block_start); relaxed:
+                              ///< a block was carved in its pointer's own history
+    std::uint32_t block_size; ///< bytes; of a large run: its usable bytes
+    std::atomic<std::uint16_t> notify; ///< so many remote frees make the freeing thread tell the owner
+    std::uint16_t capacity;            ///< blocks of the whole superblock
+    std::uint8_t size_class;           ///<
     std::uint8_t slots; ///< the same as the owner's, of a superblock: a remote free leaves that line alone
 };
 static_assert(sizeof(SharedLine) == platform::cache_line);

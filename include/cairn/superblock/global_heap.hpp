@@ -17,7 +17,6 @@
 #include <cairn/superblock/maker.hpp>
 #include <cairn/superblock/notices.hpp>
 #include <cairn/superblock/stock.hpp>
-#include <cairn/superblock/wanted_visits.hpp>
 
 namespace cairn {
 
@@ -57,14 +56,9 @@ public:
         return s;
     }
 
-    /// Whether there are heaps to visit before memory is taken that nothing has used yet.
-    bool visits_come_first(unsigned size_class) const {
-        return CAIRN_UNLIKELY(!wanted_visits_.empty()) && maker_.needs_clean_memory(size_class);
-    }
-    WantedVisits &wanted_visits() { return wanted_visits_; }
-
     /// A superblock without any carved block, owned by `heap`; nullptr when out of memory.
     OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
+        make_room(Maker::slots_of_class(size_class) == 1 ? slot_size : SIZE_MAX);
         OwnerLine *const s = maker_.make(size_class, heap);
         if (s != nullptr) {
             Notice::own(s, owner);
@@ -72,14 +66,27 @@ public:
         return s;
     }
 
+    /// Superblocks without live blocks become free runs, until so much used memory lies in those. All of them (SIZE_MAX) where
+    /// a run of several slots is needed: it takes neighbours.
+    void make_room(std::size_t bytes) {
+        while (CAIRN_UNLIKELY(stock_.empty_bytes() != 0) && maker_.used_memory() < bytes) {
+            OwnerLine *const s = (sync::Guard(lock_), stock_.take_any_empty());
+            if (s != nullptr) {
+                unmake(s);
+            }
+        }
+    }
+
+    /// Bytes without any live block, here and in free runs that were used before. A hint.
+    std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }
+
     /// Formats an empty superblock of the caller's for another class.
     void recycle(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
         maker_.format(s, size_class, heap, /*clean=*/false);
         Notice::own(s, owner);
     }
 
-    /// Takes a superblock over from `heap`. False while a notice about it is on its way to that heap: it is to be
-    /// owned again (Notices::own), and nothing else has changed.
+    /// Takes a superblock over from `heap`. False, and nothing has changed but the owner, while a notice about it is on its way.
     bool release(OwnerLine *s, unsigned heap) {
         // relaxed: for the owner's own loads, see SharedLine::owner.
         shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
@@ -88,13 +95,13 @@ public:
             if (!Notice::let_go(s, /*told=*/false)) {
                 return false;
             }
-            if (s->accounted != 0) {
-                ++counters_.to_global;
+            if (s->accounted != 0 || s->live() == 0) {
+                counters_.to_global += s->accounted != 0;
                 stock_.put(s, heap);
                 return true;
             }
         }
-        unmake(s);
+        unmake(s); // its last blocks are in its remote list
         return true;
     }
 
@@ -119,7 +126,7 @@ public:
     void reset_after_fork() {
         lock_.reset_after_fork();
         stock_.forget();
-        wanted_visits_.reset_after_fork();
+        notices_.wanted_visits().reset_after_fork();
     }
 
     /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
@@ -136,13 +143,12 @@ public:
     }
 
 private:
-    /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay
-    /// in the remote list: to follow a list through cold memory is for who wants them.
+    /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay in its list.
     PendingSuperblocks *look_at(OwnerLine *s) {
         {
             sync::Guard hold(lock_);
-            const RemoteWord word{
-                shared_of(s)->remote.load(std::memory_order_relaxed)}; // relaxed: under the lock
+            // relaxed: under the lock
+            const RemoteWord word{shared_of(s)->remote.load(std::memory_order_relaxed)};
             if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
                 return notices_.deliver(s, word.owner());
             }
@@ -157,7 +163,6 @@ private:
         return nullptr;
     }
 
-    /// Nobody's any more, and without live blocks: a free run.
     void unmake(OwnerLine *s) {
         superblock::check_all_free(s);
         maker_.unmake(s);
@@ -168,7 +173,6 @@ private:
     Stock<Classes, Discipline> stock_;
     Counters counters_;
     Notice notices_;
-    WantedVisits wanted_visits_;
 };
 
 } // namespace cairn

@@ -42,10 +42,10 @@ public:
         return run.first;
     }
 
-    /// Whether the next one takes memory that nothing has used yet. A hint: other threads take runs too.
-    bool needs_clean_memory(unsigned size_class) const {
-        return runs_.dirty_bytes() < slots_of_class(size_class) * slot_size;
-    }
+    static constexpr std::size_t span_of_class(unsigned c) { return slots_of_class(c) * slot_size; }
+
+    /// Free memory that something has used before. A hint: other threads take runs too.
+    std::size_t used_memory() const { return runs_.dirty_bytes(); }
 
     /// `clean`: the memory reads as zero.
     void format(OwnerLine *s, unsigned size_class, unsigned heap, bool clean) {

@@ -11,8 +11,8 @@
 #pragma once
 
 #include <cairn/superblock/emptiness.hpp>
-#include <cairn/superblock/pending.hpp>
 #include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/wanted_visits.hpp>
 
 namespace cairn {
 
@@ -30,6 +30,9 @@ public:
 
     /// acquire: pairs with enroll(), whose heap the caller knows by number only.
     PendingSuperblocks *tray(unsigned heap) const { return trays_[heap].load(std::memory_order_acquire); }
+
+    /// The heaps to visit before memory is taken that nothing has used yet.
+    WantedVisits &wanted_visits() { return wanted_visits_; }
 
     /// Into the tray of the heap, which is returned.
     PendingSuperblocks *deliver(OwnerLine *s, unsigned heap) {
@@ -90,6 +93,7 @@ private:
         return s->live() == word.count() ? 0 : word.bits & ~(RemoteWord::owner_mask | RemoteWord::queued_bit);
     }
 
+    WantedVisits wanted_visits_;
     std::atomic<PendingSuperblocks *> trays_[max_heaps]{};
 };
 

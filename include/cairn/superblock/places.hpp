@@ -59,6 +59,17 @@ public:
     }
     OwnerLine *empty() const { return empty_.front(); }
 
+    /// An empty one that is cut for the class already, as far as a short look shows; else any.
+    OwnerLine *empty_for(unsigned size_class) const {
+        OwnerLine *s = empty_.front();
+        for (unsigned left = longest_look_; s != nullptr && left != 0; s = s->next, --left) {
+            if (s->size_class == size_class) {
+                return s;
+            }
+        }
+        return empty_.front();
+    }
+
     /// A superblock taken for full for which `has_room` holds, taken out; a walk.
     template <class Predicate>
     OwnerLine *take_full(Predicate &&has_room) {
@@ -85,6 +96,8 @@ public:
     }
 
 private:
+    static constexpr unsigned longest_look_ = 8;
+
     SuperblockList full_;
     SuperblockList empty_;
     FullnessGroups<SizeClasses> groups_;

@@ -46,7 +46,8 @@ inline void recount(OwnerLine *s) {
     }
     shared->remote.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
-    const auto touched = static_cast<std::uint32_t>(align_up(carved * shared->block_size, platform::smallest_page));
+    const auto touched =
+        static_cast<std::uint32_t>(align_up(carved * shared->block_size, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
 }
 

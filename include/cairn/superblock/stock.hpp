@@ -2,7 +2,8 @@
 //
 // Stock: the superblocks of the global heap, and which of them a thread heap gets.
 //
-// Adds:    a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's partly
+// Adds:    superblocks without live blocks, which stay cut into blocks for the next heap that needs one of the class;
+//          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's partly
 //          filled superblock, whose cache lines it may come to share with the stranger's live blocks, only
 //          when more lies free in here than the global heap's own slack.
 // Needs:   Places; the number of heaps in use.
@@ -22,8 +23,11 @@ class Stock {
 public:
     constexpr Stock() = default;
 
-    /// `heap`: which one gives it up.
+    /// `heap`: which one gives it up. Without live blocks it has none in its remote list either.
     void put(OwnerLine *s, unsigned heap) {
+        if (s->accounted == 0) {
+            return put_empty(s);
+        }
         s->last_heap = static_cast<std::uint16_t>(heap);
         places_.put(s);
         free_bytes_ += free_bytes_of(s);
@@ -34,15 +38,29 @@ public:
         places_.take_out(s);
     }
 
+    /// One without live blocks, of any class, taken out; nullptr when there is none.
+    OwnerLine *take_any_empty() {
+        for (; empty_bytes() != 0; hand_ = (hand_ + 1) % Classes::count) {
+            if (OwnerLine *const s = take_empty(hand_)) {
+                return s;
+            }
+        }
+        return nullptr;
+    }
+
+    /// A hint without the lock.
+    std::size_t empty_bytes() const { return empty_bytes_.load(std::memory_order_relaxed); }
+
     /// The superblock of the class for `heap`, taken out; nullptr when there is none for it.
     OwnerLine *take(unsigned size_class, unsigned heap) {
         OwnerLine *s = places_.take_fullest_of(size_class, heap);
         if (s == nullptr && (blocks_fill_lines(size_class) || free_bytes_ > slack())) {
             s = places_.take_fullest(size_class);
         }
-        if (s != nullptr) {
-            free_bytes_ -= free_bytes_of(s);
+        if (s == nullptr) {
+            return take_empty(size_class);
         }
+        free_bytes_ -= free_bytes_of(s);
         return s;
     }
 
@@ -52,6 +70,10 @@ public:
     void forget() {
         places_ = {};
         free_bytes_ = 0;
+        for (SuperblockList &empties : empties_) {
+            empties = {};
+        }
+        note_empties(0);
         heaps_.store(0, std::memory_order_relaxed);
     }
 
@@ -64,11 +86,32 @@ private:
         return Classes::size_of(size_class) % platform::cache_line == 0;
     }
 
+    void put_empty(OwnerLine *s) {
+        s->place = Place::empty;
+        empties_[s->size_class].push_front(s);
+        note_empties(empty_bytes() + span_of(s));
+    }
+
+    OwnerLine *take_empty(unsigned size_class) {
+        OwnerLine *const s = empties_[size_class].front();
+        if (s != nullptr) {
+            empties_[size_class].remove(s);
+            s->place = Place::nowhere;
+            note_empties(empty_bytes() - span_of(s));
+        }
+        return s;
+    }
+
+    void note_empties(std::size_t bytes) { empty_bytes_.store(bytes, std::memory_order_relaxed); }
+
     std::size_t slack() const { return Discipline::slack * heaps_.load(std::memory_order_relaxed); }
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
-    std::atomic<std::size_t> heaps_{0}; ///< relaxed: a counter that scales a threshold
+    SuperblockList empties_[Classes::count];
+    std::atomic<std::size_t> empty_bytes_{0}; ///< relaxed: a hint without the lock, exact under it
+    unsigned hand_ = 0;                       ///< the class that gave up an empty one last
+    std::atomic<std::size_t> heaps_{0};       ///< relaxed: a counter that scales a threshold
 };
 
 } // namespace cairn

@@ -11,12 +11,11 @@
 //          A link overwritten after the free does not decode, and is found when the block is popped.
 // Threads: the owner; `check_block` and the SharedLine any.
 // Cost:    pop 10 instructions, push 12, with their checks.
-// Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5); divisibility by
-//          a multiplication: Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019.
+// Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5).
 #pragma once
 
 #include <cairn/platform/fatal.hpp>
-#include <cairn/run/segment.hpp>
+#include <cairn/superblock/block_starts.hpp>
 #include <cairn/superblock/remote_word.hpp>
 
 namespace cairn::superblock {
@@ -78,22 +77,6 @@ CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     return --s->above == 0;
 }
 
-/// What the reciprocal r of a block size d is too large by: e = r d - 2^64, from 1 to d. Modulo 2^64, the product of r and an
-/// offset k d is k e, a small number; that of any other offset is r at least: larger than k e for any k that fits.
-inline std::uint64_t excess(const SharedLine *shared) {
-    return shared->reciprocal * shared->block_size;
-}
-
-/// Whether `offset` is the start of a block that was handed out at some time: starts_below is e times the blocks carved.
-CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset) {
-    return offset * shared->reciprocal < shared->starts_below.load(std::memory_order_relaxed);
-}
-
-/// Blocks that all threads know to be carved. relaxed: see starts_below.
-inline std::uint64_t published(const SharedLine *shared) {
-    return shared->starts_below.load(std::memory_order_relaxed) / excess(shared);
-}
-
 /// Makes an empty superblock of the run at `s`, all its blocks still to be carved.
 inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
                    bool clean) {
@@ -113,7 +96,7 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
         s[i].slots = s->slots; // so that the superblock is found from any of its slots
     }
     shared->cookie = s->cookie;
-    shared->reciprocal = ~std::uint64_t{0} / block_size + (std::has_single_bit(block_size) ? 2 : 1);
+    shared->reciprocal = reciprocal_of(block_size);
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
     shared->size_class = s->size_class;
@@ -141,8 +124,7 @@ inline bool carve(OwnerLine *s) {
     const std::size_t end = from + count * size;
     // A fork's child finds either both or neither, or sees by `carved` that it is in between.
     std::atomic_signal_fence(std::memory_order_release);
-    shared->starts_below.store(static_cast<std::uint32_t>(s->carved * excess(shared)),
-                               std::memory_order_relaxed);
+    publish(shared, s->carved);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
     return true;

@@ -86,7 +86,7 @@ public:
     /// The next heap that may hold too much.
     PendingSuperblocks *next_wanted(Global &global) {
         const sync::Guard hold(lock_);
-        return in_use_ > 1 ? global.wanted_visits().take() : nullptr;
+        return in_use_ > 1 ? global.notices().wanted_visits().take() : nullptr;
     }
 
     template <class S>

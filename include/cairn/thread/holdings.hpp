@@ -46,7 +46,7 @@ public:
     /// A superblock is new here.
     void join(OwnerLine *s) { account_.join(s); }
 
-    /// Brings the account up to date for one superblock and sets its next border.
+    /// Brings the account of one superblock up to date and sets its next border.
     void account(OwnerLine *s) { account_.look_at(s); }
 
     void carve(OwnerLine *s) { account_.carve(s); }
@@ -92,11 +92,12 @@ public:
     std::size_t overdraft() const { return Discipline::too_empty(used(), held()) ? held() - used() : 0; }
 
     /// For others to know, who may visit the heap before memory grows.
-    void note_overdraft() { overdraft_.note<Discipline>(overdraft(), tray_, global_->wanted_visits()); }
+    void note_overdraft() {
+        overdraft_.note<Discipline>(overdraft(), tray_, global_->notices().wanted_visits());
+    }
     void overdraft_visited() { overdraft_.visited(overdraft(), tray_); }
 
-    /// Everything to the global heap. A superblock about which a notice is still on its way stays; who
-    /// delivers the notice sees to it.
+    /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.
     void give_all() {
         SuperblockList refused;
         while (OwnerLine *s = places_.any()) {

@@ -41,6 +41,7 @@ public:
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
         size += size == 0; // a block of no bytes has an address of its own too
+        global_.make_room(SIZE_MAX);
         const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest;
         void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean);
         if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
@@ -96,19 +97,27 @@ public:
     void retire_heaps() { retire_all(registry_); }
 
     /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later.
-    bool give_up_caches() { return huge_.give_up(); }
+    bool give_up_caches() {
+        const std::size_t empties = global_.stock().empty_bytes();
+        global_.make_room(SIZE_MAX);
+        return huge_.give_up() || empties != 0;
+    }
 
-    std::size_t trim(std::size_t keep) { return huge_.flush() + runs_.purge(keep); }
+    std::size_t trim(std::size_t keep) {
+        global_.make_room(SIZE_MAX);
+        return huge_.flush() + runs_.purge(keep);
+    }
 
     /// One tick of the purge clock.
     void purge_idle(std::size_t keep) {
         retire_idle(registry_);
+        global_.make_room(SIZE_MAX);
         huge_.purge_idle();
         runs_.purge_idle(keep);
     }
 
     /// Free and resident.
-    std::size_t surplus_bytes() const { return runs_.dirty_bytes() + huge_.cached_bytes(); }
+    std::size_t surplus_bytes() const { return global_.free_bytes() + huge_.cached_bytes(); }
 
     /// What is resident at most, but for metadata.
     std::size_t resident_bytes() {

@@ -20,20 +20,30 @@ namespace cairn {
 /// Whether memory that nothing has used yet may be taken while there are heaps to visit.
 enum class Growth : bool { after_visits, now };
 
-/// An empty superblock of the heap's, formatted for another class. Not while a notice about it is on its way.
+/// An empty superblock of the heap's, formatted anew if it was of another class. Not while a notice about it is on its way.
 template <class Global>
 OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
-    OwnerLine *const s = holdings.places().empty();
+    OwnerLine *const s = holdings.places().empty_for(c);
     if (s == nullptr || s->slots != Global::Maker::slots_of_class(c) ||
         // acquire: pairs with the exchanges of free_remote, whose writes to the blocks come before the format.
         RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
         return nullptr;
     }
     holdings.places().take_out(s);
+    if (s->size_class == c) {
+        return s;
+    }
     const std::uint32_t extent = s->extent;
     holdings.global().recycle(s, c, holdings.number(), holdings.heap());
     s->extent = extent;
     return s;
+}
+
+/// Whether a new one takes memory that nothing has used yet, and there are heaps to visit before.
+template <class Global>
+bool visits_come_first(Global &global, unsigned c) {
+    return CAIRN_UNLIKELY(!global.notices().wanted_visits().empty()) &&
+           global.free_bytes() < Global::Maker::span_of_class(c);
 }
 
 template <class Global>
@@ -48,7 +58,7 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     OwnerLine *s = global.acquire(c, holdings.number(), holdings.heap());
     if (s != nullptr) {
         superblock::collect(s);
-    } else if (growth == Growth::after_visits && global.visits_come_first(c)) {
+    } else if (growth == Growth::after_visits && visits_come_first(global, c)) {
         return nullptr;
     } else {
         s = global.fresh(c, holdings.number(), holdings.heap());

@@ -166,7 +166,7 @@ protected:
             if (tray->idle()) {
                 levels_.registry().tend(*tray);
             } else if (tray->note_freed(told.bytes) >= Discipline::slack) {
-                global.wanted_visits().add(*tray); // its owner does not come by
+                global.notices().wanted_visits().add(*tray); // its owner does not come by
             }
         }
         note_surplus();

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Block starts: whether an address in a superblock is the start of a block that was handed out at some time, by one
+// multiplication and one comparison.
+//
+// Adds:    is_block_start, and what it compares with.
+// Needs:   a SharedLine.
+// Keeps:   with r the least number above 2^64 / d, for a block size d, r is too large by e: r d = 2^64 + e, 1 <= e <= d. Modulo
+//          2^64, the product of r and an offset k d is k e, a small number; that of any other offset is r at least, larger
+//          than k e for any k that fits a superblock. So the start of one of the first n blocks is what stays below n e.
+// Threads: publish: who holds the superblock; the rest any. relaxed: a block was carved in its pointer's own history.
+// Cost:    4 instructions and a branch.
+// Source:  divisibility by a multiplication: Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019.
+#pragma once
+
+#include <cairn/run/segment.hpp>
+
+#include <bit>
+
+namespace cairn::superblock {
+
+constexpr std::uint64_t reciprocal_of(std::size_t block_size) {
+    return ~std::uint64_t{0} / block_size + (std::has_single_bit(block_size) ? 2 : 1);
+}
+
+/// e.
+inline std::uint64_t excess(const SharedLine *shared) {
+    return shared->reciprocal * shared->block_size;
+}
+
+CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset) {
+    return offset * shared->reciprocal < shared->starts_below.load(std::memory_order_relaxed);
+}
+
+/// So many blocks are carved, for all to know.
+inline void publish(SharedLine *shared, std::uint64_t carved) {
+    shared->starts_below.store(static_cast<std::uint32_t>(carved * excess(shared)),
+                               std::memory_order_relaxed);
+}
+inline std::uint64_t published(const SharedLine *shared) {
+    return shared->starts_below.load(std::memory_order_relaxed) / excess(shared);
+}
+
+} // namespace cairn::superblock
