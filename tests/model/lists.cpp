@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// The lock-free lists of sync/: pushes and pops against each other, with things that go and come back (ABA); and the lock
+// that spins.
+#include "model.hpp"
+
+#include <cairn/sync/bounded_spin_lock.hpp>
+#include <cairn/sync/ibm_freelist.hpp>
+#include <cairn/sync/tagged_stack.hpp>
+
+using namespace cairn;
+
+namespace {
+
+struct alignas(64) Thing {
+    std::atomic<Thing *> link{nullptr};
+    int data = 0;
+    std::atomic<unsigned> holders{0};
+
+    /// From here to release() nobody else may have it.
+    void hold() {
+        model::check(holders.fetch_add(1, std::memory_order_relaxed) == 0, "two have it at one time");
+        ++data;
+    }
+    void release() { holders.fetch_sub(1, std::memory_order_relaxed); }
+};
+std::atomic<Thing *> &link_of(Thing *thing) {
+    return thing->link;
+}
+using Stack = sync::TaggedStack<Thing, 64, link_of>;
+
+/// As TaggedPointer, but the version stays: what it is for.
+template <class T, std::size_t>
+class UntaggedPointer {
+public:
+    UntaggedPointer() = default;
+    static UntaggedPointer of_bits(std::uint64_t bits) {
+        UntaggedPointer p;
+        p.bits_ = bits;
+        return p;
+    }
+    std::uint64_t bits() const { return bits_; }
+    T *pointer() const { return reinterpret_cast<T *>(bits_); }
+    bool is_null() const { return bits_ == 0; }
+    UntaggedPointer next(T *p) const { return of_bits(reinterpret_cast<std::uintptr_t>(p)); }
+
+private:
+    std::uint64_t bits_ = 0;
+};
+
+template <unsigned Things>
+struct StackBase {
+    Thing things[Things];
+    Stack stack;
+
+    StackBase() {
+        for (Thing &thing : things) {
+            stack.push(&thing);
+        }
+    }
+    Thing *pop() {
+        Thing *const p = stack.pop();
+        if (p != nullptr) {
+            p->hold();
+        }
+        return p;
+    }
+    void push(Thing *p) {
+        p->release();
+        stack.push(p);
+    }
+    /// All things are there, once.
+    void finish() {
+        unsigned count = 0;
+        while (Thing *const p = stack.pop()) {
+            p->hold();
+            model::check(++count <= Things, "a thing twice");
+        }
+        model::check(count == Things, "a thing is lost");
+    }
+};
+
+/// One pops and pushes back, another one pops two and pushes the first one back: ABA.
+struct Aba : StackBase<2> {
+    void thread(unsigned i) {
+        Thing *const p = pop();
+        if (i == 0) {
+            if (p != nullptr) {
+                push(p);
+            }
+            return;
+        }
+        Thing *const q = pop();
+        if (p != nullptr) {
+            push(p);
+        }
+        if (q != nullptr) {
+            push(q);
+        }
+    }
+};
+const model::Kernel<Aba, 2> aba("stack.aba");
+
+struct Swap : StackBase<2> {
+    void thread(unsigned) {
+        if (Thing *const p = pop()) {
+            push(p);
+        }
+    }
+};
+const model::Kernel<Swap, 3> swap("stack.three", {.executions = 500'000, .short_executions = 20'000});
+
+struct Pushes {
+    Thing things[2];
+    Stack stack;
+    void thread(unsigned i) {
+        if (i < 2) {
+            things[i].data = 1;
+            stack.push(&things[i]);
+        } else if (Thing *const p = stack.pop()) {
+            model::check(p->data == 1, "what was pushed is not seen");
+            if (Thing *const q = stack.pop()) {
+                model::check(q->data == 1, "what was pushed first is not seen");
+            }
+        }
+    }
+};
+const model::Kernel<Pushes, 3> pushes("stack.push_push_pop");
+
+/// The free list of a superblock: blocks of 16 bytes, whose first bytes the program writes to once it has them.
+struct Blocks {
+    static constexpr unsigned count = 3, shift = 4;
+    alignas(64) char row[count << shift] = {};
+    std::atomic<unsigned> holders[count] = {};
+    sync::IbmFreelist list;
+
+    Blocks() {
+        list.set_alone(0, count);
+        model::racy(row, sizeof row);
+    }
+    std::uint32_t pop() {
+        const auto popped = list.pop(row, shift);
+        if (popped.block != sync::IbmFreelist::none) {
+            model::check(popped.block < count && popped.left < count, "no such block");
+            model::check(holders[popped.block].fetch_add(1, std::memory_order_relaxed) == 0,
+                         "a block is handed out twice");
+        }
+        return popped.block;
+    }
+    void push(std::uint32_t block) {
+        if (block != sync::IbmFreelist::none) {
+            holders[block].fetch_sub(1, std::memory_order_relaxed);
+            list.push(row, shift, block, count);
+        }
+    }
+    void finish() {
+        model::check(list.count() == count, "the count is wrong");
+        for (unsigned i = 0; i < count; ++i) {
+            model::check(pop() != sync::IbmFreelist::none, "a block is lost");
+        }
+        model::check(pop() == sync::IbmFreelist::none, "a block too many");
+    }
+};
+struct BlocksAba : Blocks {
+    void thread(unsigned i) {
+        const std::uint32_t p = pop();
+        if (i == 0) {
+            push(p);
+            return;
+        }
+        const std::uint32_t q = pop();
+        push(p);
+        push(q);
+    }
+};
+const model::Kernel<BlocksAba, 2> blocks_aba("freelist.aba");
+
+/// What the last owner of a block did is seen by the next one.
+struct BlocksHandOver {
+    static constexpr unsigned shift = 4;
+    alignas(64) char row[2 << shift] = {};
+    sync::IbmFreelist list;
+    int *data() { return reinterpret_cast<int *>(row + 8); }
+
+    BlocksHandOver() { list.set_alone(0, 0); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            *data() = 1;
+            list.push(row, shift, 0, 2);
+        } else if (list.pop(row, shift).block == 0) {
+            model::check(*data() == 1, "its last use is not seen");
+            *data() = 2;
+        }
+    }
+};
+const model::Kernel<BlocksHandOver, 2> blocks_hand("freelist.hand_over");
+
+struct Spin {
+    sync::BoundedSpinLock<2> lock{sync::Rank::leaf};
+    int inside = 0;
+    void thread(unsigned i) {
+        if (i == 2) {
+            if (lock.try_lock()) {
+                ++inside;
+                lock.unlock();
+            }
+            return;
+        }
+        lock.lock();
+        ++inside;
+        lock.unlock();
+    }
+    void finish() { model::check(inside >= 2, "a step is lost"); }
+};
+const model::Kernel<Spin, 2> spin("spin_lock");
+const model::Kernel<Spin, 3> spin_3("spin_lock.three", {.executions = 300'000, .short_executions = 10'000});
+
+} // namespace

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// Model: what a kernel of the model checker is made of. A kernel is a small program of two to four threads over the
+// production headers, of which every execution is looked at that the memory model allows (docs/model-checker.md).
+//
+//   struct MessagePassing {
+//       std::atomic<int> flag{0};
+//       int data = 0;
+//       void thread(unsigned i) { ... }     // the threads, together
+//       void finish() { ... }               // after them, alone
+//   };
+//   const model::Kernel<MessagePassing, 2> mp("litmus.mp", {.outcomes = "0 1"});
+//
+// An object is made once, before the first execution, and is back in that state at the start of each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace cairn::model {
+
+inline constexpr unsigned most_threads = 4;
+
+enum class Explore : std::uint8_t {
+    reduced, ///< every execution, but one only of those that differ in the order of independent steps
+    all,     ///< every execution; to compare with
+    bounded, ///< every execution with so many preemptions at most
+    random   ///< a number of them, by chance
+};
+
+struct Options {
+    Explore explore = Explore::reduced;
+    unsigned preemptions = 2; ///< bounded
+    std::uint64_t executions =
+        50'000'000;                     ///< random: how many; else: when to stop, and say that there are more
+    std::uint64_t short_executions = 0; ///< the same for a short run; 0: as `executions`
+    unsigned steps = 4000;              ///< longer executions are cut, and counted
+    bool only_long = false;             ///< left out of a short run
+    bool insert = false;                ///< stores may come before others in the order of modification
+    bool races = true;                  ///< plain accesses that nothing orders are failures
+    bool spins_out = false;             ///< who spins may have spun long enough at any look
+    unsigned mute_fence = 0;            ///< which membarrier call of each thread does nothing; 0: none
+    bool refuse_fence = false;          ///< membarrier answers that it can not
+    const char *outcomes = nullptr;     ///< all that finish() must have named, separated by ", "
+    const char *must_fail = nullptr;    ///< the checker is tested: a failure that says so has to be found
+    bool compare = false;               ///< explore with and without reduction, and compare the outcomes
+};
+
+/// In a thread or in finish(): the execution is wrong.
+[[noreturn]] void fail(const char *why);
+inline void check(bool right, const char *what) {
+    if (!right) {
+        fail(what);
+    }
+}
+
+/// In finish(): what this execution came to.
+void outcome(const char *text);
+void outcome_of(const int *numbers, unsigned count);
+
+/// One of `count` ways on; all are explored.
+unsigned choose(unsigned count);
+
+/// In the constructor: what a location is called in the story of a failure; where plain accesses are not looked at for
+/// races, but other threads may come between them.
+void name(const volatile void *p, const char *what);
+void racy(const void *p, std::size_t bytes);
+
+struct AnyKernel {
+    const char *title;
+    unsigned threads;
+    Options options;
+    std::size_t size;
+    void (*make)(void *at, const AnyKernel &self);
+    void (*thread)(void *object, unsigned i);
+    void (*finish)(void *object);
+    const void *program; ///< for makers of many kernels
+    AnyKernel *next;
+};
+void enter(AnyKernel &kernel);
+
+template <class K, unsigned Threads>
+class Kernel : public AnyKernel {
+public:
+    explicit Kernel(const char *name_of_it, const Options &how = {}, const void *what = nullptr)
+        : AnyKernel{name_of_it, Threads, how, sizeof(K), make_it, thread_of, finish_it, what, nullptr} {
+        static_assert(Threads >= 1 && Threads <= most_threads);
+        enter(*this);
+    }
+
+private:
+    static void make_it(void *at, const AnyKernel &self) {
+        if constexpr (requires { K(static_cast<const void *>(nullptr)); }) {
+            new (at) K(self.program);
+        } else {
+            new (at) K();
+        }
+    }
+    static void thread_of(void *object, unsigned i) { static_cast<K *>(object)->thread(i); }
+    static void finish_it(void *object) {
+        if constexpr (requires(K &k) { k.finish(); }) {
+            static_cast<K *>(object)->finish();
+        }
+    }
+};
+
+} // namespace cairn::model

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// Presence: owner and visitors of sync/presence.hpp, V1 to V8 against O1 to O4 of docs/visits.md. Without either heavy fence
+// a failure is found.
+#include "model.hpp"
+
+#include <cairn/sync/presence.hpp>
+
+using namespace cairn;
+
+namespace {
+
+/// What a heap is here: its presence, a superblock that says whose it is, a bin, and what only slow paths touch. Plain
+/// data stand for what each of them protects: two threads in there at one time are a race.
+struct Heap {
+    sync::Presence presence{sync::Rank::visit};
+    std::atomic<void *> owner{nullptr};
+    std::atomic<int *> bin{nullptr};
+    int block = 0;    ///< the superblock's lists
+    int contents = 0; ///< the heap's account and lists
+    int nothing = 0;
+
+    Heap() {
+        owner = this;
+        bin = &block;
+        model::name(&presence, "mark");
+        model::name(reinterpret_cast<char *>(&presence) + sizeof(void *), "lock");
+        model::name(&owner, "owner");
+        model::name(&bin, "bin");
+        model::name(&block, "the superblock");
+        model::name(&contents, "the heap");
+    }
+
+    void free_fast() {
+        presence.begin(&block);
+        if (owner.load(std::memory_order_acquire) == this) {
+            ++block;
+        }
+        presence.end();
+    }
+    void malloc_fast() {
+        presence.begin(this);
+        if (int *const s = bin.load(std::memory_order_acquire); s != &nothing) {
+            ++*s;
+        }
+        presence.end();
+    }
+    void slow() {
+        const sync::Inside inside(presence);
+        ++contents;
+        if (owner.load(std::memory_order_acquire) == this) {
+            ++block;
+        }
+    }
+
+    /// True if the superblock was had.
+    bool visit(bool keep) {
+        if (!presence.try_visit()) {
+            return false;
+        }
+        ++contents;
+        owner.store(nullptr, std::memory_order_relaxed);
+        bin.store(&nothing, std::memory_order_release);
+        const void *at = nullptr;
+        const bool in_use = !presence.owner_uses(at) || at == &block || at == this;
+        if (!in_use) {
+            ++block;
+        }
+        if (in_use || !keep) {
+            owner.store(this, std::memory_order_release);
+            bin.store(&block, std::memory_order_release);
+        }
+        presence.end_visit();
+        return !in_use;
+    }
+};
+
+enum class Path : unsigned char { free, malloc, slow };
+
+template <Path First, Path Second, bool Keep, unsigned Visitors = 1>
+struct Visited : Heap {
+    void path(Path p) {
+        switch (p) {
+        case Path::free:
+            return free_fast();
+        case Path::malloc:
+            return malloc_fast();
+        case Path::slow:
+            return slow();
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            path(First);
+            path(Second);
+        } else {
+            visit(Keep);
+        }
+    }
+};
+
+constexpr Path f = Path::free, m = Path::malloc, s = Path::slow;
+
+const model::Kernel<Visited<f, f, true>, 2> take_free("presence.free.taken");
+const model::Kernel<Visited<f, f, false>, 2> back_free("presence.free.put_back");
+const model::Kernel<Visited<m, m, true>, 2> take_malloc("presence.malloc.taken");
+const model::Kernel<Visited<m, m, false>, 2> back_malloc("presence.malloc.put_back");
+const model::Kernel<Visited<s, s, true>, 2> take_slow("presence.slow.taken");
+const model::Kernel<Visited<s, s, false>, 2> back_slow("presence.slow.put_back");
+const model::Kernel<Visited<s, f, false>, 2> back_mixed("presence.slow_free.put_back");
+const model::Kernel<Visited<m, s, false>, 2> back_mixed_2("presence.malloc_slow.put_back");
+const model::Kernel<Visited<f, m, true>, 3> two_visitors("presence.two_visitors",
+                                                         {.executions = 400'000, .short_executions = 20'000});
+const model::Kernel<Visited<s, f, false>, 3>
+    two_visitors_2("presence.two_visitors.put_back", {.executions = 400'000, .short_executions = 20'000});
+
+// Without one of the two fences; membarrier refused; the owner alone.
+const model::Kernel<Visited<s, s, true>, 2> no_first("presence.no_first_fence",
+                                                     {.mute_fence = 1, .must_fail = "a race"});
+const model::Kernel<Visited<f, f, true>, 2> no_second("presence.no_second_fence.free",
+                                                      {.mute_fence = 2, .must_fail = "a race"});
+const model::Kernel<Visited<m, m, true>, 2> no_second_m("presence.no_second_fence.malloc",
+                                                        {.mute_fence = 2, .must_fail = "a race"});
+
+struct Refused : Visited<f, s, true> {
+    void finish() { model::check(owner.load() == this && bin.load() == &block, "taken without a fence"); }
+};
+const model::Kernel<Refused, 2> refused("presence.no_membarrier", {.refuse_fence = true});
+
+/// Nobody waits for an owner that has stopped inside, or in a section: visitors give up.
+struct Stopped : Heap {
+    bool had = false;
+    void thread(unsigned i) {
+        if (i == 0) {
+            if (model::choose(2) == 0) {
+                presence.enter();
+                ++contents;
+            } else {
+                presence.begin(&block);
+                if (owner.load(std::memory_order_acquire) == this) {
+                    ++block;
+                }
+            }
+        } else {
+            had = visit(true);
+        }
+    }
+};
+const model::Kernel<Stopped, 2> stopped("presence.stopped_owner");
+
+/// The lock itself: looks, sleeps, is woken.
+struct Locked {
+    sync::Lock lock{sync::Rank::leaf};
+    int inside = 0;
+    void thread(unsigned) {
+        const sync::Guard hold(lock);
+        ++inside;
+    }
+    void finish() { model::check(inside == 2 || inside == 3, "a step is lost"); }
+};
+const model::Kernel<Locked, 2> lock("lock", {.spins_out = true});
+const model::Kernel<Locked, 3> lock_3("lock.three",
+                                      {.executions = 300'000, .short_executions = 10'000, .spins_out = true});
+
+struct TriedLock {
+    sync::Lock lock{sync::Rank::leaf};
+    int inside = 0;
+    void thread(unsigned i) {
+        if (i == 0 ? lock.try_lock() : (lock.lock(), true)) {
+            ++inside;
+            lock.unlock();
+        } else if (!lock.held()) {
+            model::check(inside == 1, "what the other one did is not seen");
+        }
+    }
+};
+const model::Kernel<TriedLock, 2> tried_lock("lock.tried");
+
+} // namespace

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//
+// Shadow: what is remembered of the program's memory: who accessed what when, so that races between plain accesses are
+// seen, and what it was before the execution, so that the next one starts from the same.
+//
+// Memory is an arena at a fixed address, in which the kernel's object lies and what it maps, and whatever else its code
+// writes to (static data).
+#pragma once
+
+#include "memory.hpp"
+
+#include <cstdio>
+#include <memory>
+
+#include <sys/mman.h>
+
+namespace cairn::model {
+
+class Shadow {
+public:
+    static constexpr std::uintptr_t arena = std::uintptr_t{1} << 44;
+    static constexpr std::size_t arena_size = std::size_t{256} << 20;
+    static constexpr std::size_t window = std::size_t{32} << 20;
+
+    Shadow() {
+        void *const p = mmap(reinterpret_cast<void *>(arena), arena_size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (p != reinterpret_cast<void *>(arena)) {
+            std::perror("the arena");
+            std::_Exit(2);
+        }
+        blocks_.resize(arena_size / block_size);
+    }
+
+    /// Another kernel: everything anew.
+    void reset() {
+        madvise(reinterpret_cast<void *>(arena), arena_size, MADV_DONTNEED);
+        for (std::unique_ptr<Block> &block : blocks_) {
+            block.reset();
+        }
+        dirty_.clear();
+        undo_.clear();
+        racy_.clear();
+        used_ = 0;
+        used_at_start_ = 0;
+    }
+    /// The kernel is made: executions start from here.
+    void start() {
+        used_at_start_ = used_;
+        recording_ = true;
+    }
+    void stop() { recording_ = false; }
+
+    /// Back to the start.
+    void restore() {
+        for (Block *block : dirty_) {
+            std::memcpy(reinterpret_cast<void *>(block->address), block->before, block_size);
+            block->dirty = false;
+        }
+        dirty_.clear();
+        for (std::size_t i = undo_.size(); i-- > 0;) {
+            std::memcpy(reinterpret_cast<void *>(undo_[i].address), undo_[i].before, undo_[i].size);
+        }
+        undo_.clear();
+        used_ = used_at_start_;
+        ++epoch_;
+    }
+
+    void *take(std::size_t bytes, std::size_t alignment) {
+        const std::uintptr_t at = (arena + used_ + alignment - 1) / alignment * alignment;
+        if (at + bytes > arena + arena_size) {
+            return nullptr;
+        }
+        used_ = at + bytes - arena;
+        return reinterpret_cast<void *>(at);
+    }
+    /// At exactly this place, as mmap with MAP_FIXED_NOREPLACE; what is skipped is lost.
+    bool take_at(std::uintptr_t at, std::size_t bytes) {
+        if (at < arena + used_ || at + bytes > arena + arena_size) {
+            return false;
+        }
+        used_ = at + bytes - arena;
+        return true;
+    }
+
+    /// Before each write of the program's threads.
+    void writes(std::uintptr_t address, std::size_t size) {
+        if (!recording_) {
+            return;
+        }
+        if (!in_arena(address)) {
+            while (size > 0) {
+                Undo u{address, std::min<std::size_t>(size, sizeof u.before), {}};
+                std::memcpy(u.before, reinterpret_cast<const void *>(address), u.size);
+                undo_.push_back(u);
+                address += u.size;
+                size -= u.size;
+            }
+            return;
+        }
+        const std::uintptr_t end = address + size;
+        for (; address < end; address = (address / block_size + 1) * block_size) {
+            Block &block = block_of(address);
+            if (!block.dirty) {
+                block.dirty = true;
+                dirty_.push_back(&block);
+                std::memcpy(block.before, reinterpret_cast<const void *>(block.address), block_size);
+            }
+        }
+    }
+
+    enum Access { plain_read = 0, plain_write = 1, atomic_read = 2, atomic_write = 3 };
+
+    /// Whether an access of `thread` at most 16 bytes long meets one that nothing orders before it: that thread, else -1.
+    int access(unsigned thread, const View &now, std::uintptr_t address, std::size_t size, Access kind) {
+        if (!in_arena(address)) {
+            return -1;
+        }
+        int other = -1;
+        const std::uintptr_t end = address + size;
+        while (address < end) {
+            const std::uintptr_t granule_end = (address | 7) + 1;
+            const std::uintptr_t stop = std::min(end, granule_end);
+            const unsigned mask = ((1u << (stop - address)) - 1) << (address & 7);
+            Granule &g = granule(address);
+            const int met = meet(g, thread, now, static_cast<std::uint8_t>(mask), kind);
+            other = met >= 0 ? met : other;
+            address = stop;
+        }
+        return other;
+    }
+
+    /// Whether there may be an atomic location in the bytes; plain writes to it end it.
+    bool has_atomics(std::uintptr_t address, std::size_t size) {
+        if (!in_arena(address)) {
+            return true;
+        }
+        for (std::uintptr_t a = address & ~std::uintptr_t{7}; a < address + size; a += 8) {
+            if (granule(a).atomics) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void racy(std::uintptr_t address, std::size_t size) { racy_.push_back({address, address + size}); }
+    bool is_racy(std::uintptr_t address) const {
+        for (const auto &[begin, end] : racy_) {
+            if (address >= begin && address < end) {
+                return true;
+            }
+        }
+        return false;
+    }
+    static bool in_arena(std::uintptr_t address) { return address - arena < arena_size; }
+
+private:
+    static constexpr std::size_t block_size = 256;
+
+    /// The last accesses of one thread and kind, by byte. Few have more than two times in eight bytes; then the oldest is
+    /// forgotten.
+    struct Cell {
+        std::uint32_t clock[3] = {};
+        std::uint8_t mask[3] = {};
+
+        bool later_than(std::uint32_t seen, std::uint8_t bytes) const {
+            bool later = false;
+            for (unsigned i = 0; i < 3; ++i) {
+                later = later || ((mask[i] & bytes) != 0 && clock[i] > seen);
+            }
+            return later;
+        }
+        void note(std::uint32_t now, std::uint8_t bytes) {
+            unsigned at = 0;
+            for (unsigned i = 0; i < 3; ++i) {
+                mask[i] = static_cast<std::uint8_t>(clock[i] == now ? mask[i] : mask[i] & ~bytes);
+                at = clock[i] == now ||
+                             (clock[at] != now && (mask[i] == 0 || (mask[at] != 0 && clock[i] < clock[at])))
+                         ? i
+                         : at;
+            }
+            mask[at] = static_cast<std::uint8_t>(clock[at] == now ? mask[at] | bytes : bytes);
+            clock[at] = now;
+        }
+    };
+    struct Granule {
+        std::uint32_t epoch = 0;
+        bool atomics = false;
+        Cell of[most_threads][4];
+    };
+    struct Block {
+        std::uintptr_t address = 0;
+        bool dirty = false;
+        char before[block_size];
+        Granule granules[block_size / 8];
+    };
+    struct Undo {
+        std::uintptr_t address;
+        std::size_t size;
+        char before[16];
+    };
+
+    Block &block_of(std::uintptr_t address) {
+        std::unique_ptr<Block> &block = blocks_[(address - arena) / block_size];
+        if (block == nullptr) {
+            block = std::make_unique<Block>();
+            block->address = address / block_size * block_size;
+        }
+        return *block;
+    }
+    Granule &granule(std::uintptr_t address) {
+        Granule &g = block_of(address).granules[address % block_size / 8];
+        if (g.epoch != epoch_) {
+            g = Granule{};
+            g.epoch = epoch_;
+        }
+        return g;
+    }
+
+    static int meet(Granule &g, unsigned thread, const View &now, std::uint8_t mask, Access kind) {
+        const bool write = (kind & 1) != 0;
+        const bool atomic = (kind & 2) != 0;
+        int other = -1;
+        for (unsigned u = 0; u < most_threads; ++u) {
+            if (u == thread) {
+                continue;
+            }
+            const auto unordered = [&](Access earlier) {
+                return g.of[u][earlier].later_than(now.clock[u], mask);
+            };
+            if (unordered(plain_write) || (write && unordered(plain_read)) ||
+                (!atomic && (unordered(atomic_write) || (write && unordered(atomic_read))))) {
+                other = static_cast<int>(u);
+            }
+        }
+        g.atomics = g.atomics || atomic;
+        g.of[thread][kind].note(now.clock[thread], mask);
+        return other;
+    }
+
+    std::vector<std::unique_ptr<Block>> blocks_;
+    std::vector<Block *> dirty_;
+    std::vector<Undo> undo_;
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> racy_;
+    std::size_t used_ = 0;
+    std::size_t used_at_start_ = 0;
+    std::uint32_t epoch_ = 1;
+    bool recording_ = false;
+};
+
+} // namespace cairn::model

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// In place of platform/cpu.hpp under the model checker: who spins waits until what it looked at last has changed.
+#pragma once
+
+#include <cstdint>
+
+extern "C" void cairn_model_relax();
+
+namespace cairn::platform {
+
+inline void cpu_relax() {
+    cairn_model_relax();
+}
+inline std::uint64_t ticks() {
+    return 0;
+}
+inline std::uint64_t ticks_in_order() {
+    return 0;
+}
+
+} // namespace cairn::platform
