@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # cpython: the tests of cpython-tests.txt with PYTHONMALLOC=malloc, where each object is a block of malloc (Debian's python3
-# and its libpython3-testsuite). What fails is run once more on glibc. CAIRN_LONG_TESTS names other ones.
+# and its testsuite package). What fails is run once more on glibc. CAIRN_LONG_TESTS names other ones.
 . "$(dirname "$0")/lib/common.sh"
-packages python3 libpython3-testsuite
+packages python3
 cd "$work"
 python=/usr/bin/python3
+packages "libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-testsuite"
 export PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1
 tests=${CAIRN_LONG_TESTS:-$(sed 's/#.*//' "$here/cpython-tests.txt")}
 

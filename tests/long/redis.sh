@@ -42,7 +42,7 @@ for unit in $units; do
     status=0
     run cairn "$unit" || status=$?
     log=$work/$(echo "$unit" | tr / _).cairn.log
-    ok=$(grep -c '\[ok\]' "$log" || true)
+    ok=$(grep -c '\[.*ok.*\]: ' "$log" || true)
     cases=$((cases + ok))
     if [ $status = 0 ] && ! grep -q 'cairn: ' "$log"; then
         passed=$((passed + 1))
