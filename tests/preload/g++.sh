@@ -6,6 +6,10 @@
 need g++ g++
 own_sources
 
+drop_in='malloc process_heap'
+[ "${CAIRN_TEST_BRIEF-}" != 1 ] || drop_in=process_heap
+export drop_in
+
 work() {
     local flags=(-std=c++20 -I "$sources/include" -I "$sources" -I "$sources/src/malloc" -frandom-seed=cairn
         -ffile-prefix-map="$scratch=.") source header # the same objects wherever they are made
@@ -13,7 +17,7 @@ work() {
         echo "#include \"$header\""
     done >kit.cpp
     g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
-    for source in malloc process_heap; do
+    for source in $drop_in; do
         source=$sources/src/malloc/$source.cpp
         g++ "${flags[@]}" -O2 -g -fno-exceptions -fno-rtti -c "$source" -o "keep/$(basename "$source").o"
     done

@@ -19,6 +19,7 @@
 # Environment: CAIRN_LIB (the library), SOURCE_DIR (root of the source tree), both required.
 #   CAIRN_TEST_KEEP=1      keep the scratch directory and say where it is
 #   CAIRN_TEST_REFERENCES=DIR  where to keep runs on glibc for other tests, and to find them
+#   CAIRN_TEST_BRIEF=1     less of the same work, where many libraries are tested
 #   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (60)
 
 set -euo pipefail
@@ -145,7 +146,7 @@ reference() {
         return
     fi
     made_from=$(cd "$SOURCE_DIR" && find include allocators src man tests/preload -type f -print0 | sort -z | xargs -0 cat | cksum)
-    kept=$folder/$test_name-${made_from// /-}
+    kept=$folder/$test_name${CAIRN_TEST_BRIEF:+-brief}-${made_from// /-}
     if [ ! -d "$kept" ]; then
         run_side glibc "" "$1"
         mkdir -p "$folder"
