@@ -161,7 +161,7 @@ private:
         }
     }
 
-    void take_back(SuperblockList &refused) {
+    CAIRN_INLINE void take_back(SuperblockList &refused) {
         while (OwnerLine *s = refused.front()) {
             refused.remove(s);
             own(s);

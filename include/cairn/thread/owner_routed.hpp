@@ -41,9 +41,17 @@ public:
     }
     CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
         threads_.mine()->presence().end();
-        bool clean = false;
-        return size <= Classes::largest ? this->malloc_of_class(Classes::class_of(size))
-                                        : this->malloc_long(size, 1, clean);
+        if (size > Classes::largest) {
+            bool clean = false;
+            return this->malloc_long(size, 1, clean);
+        }
+        const unsigned c = Classes::class_of(size);
+        if (size > Classes::table_limit) {
+            if (void *const p = threads_.mine()->try_malloc_class(c)) {
+                return p;
+            }
+        }
+        return this->malloc_of_class(c);
     }
 
     CAIRN_INLINE void free(void *p) {

@@ -45,6 +45,15 @@ public:
         return block;
     }
 
+    /// The same for any class; nothing is left to be ended.
+    void *try_malloc_class(unsigned c) {
+        presence_.begin(this);
+        OwnerLine *const s = contents_.bins().at(c);
+        void *const block = superblock::can_pop(s, span_of(s)) ? superblock::pop_unchecked(s) : nullptr;
+        presence_.end();
+        return block;
+    }
+
     /// A block of any class; nullptr when out of memory, or when visits come first.
     void *malloc_class(unsigned c, Growth growth = Growth::now) {
         const sync::Inside inside(presence_);
@@ -63,16 +72,14 @@ public:
 
     /// A checked block of a superblock of any length. False if it is not this heap's.
     bool free_inside(OwnerLine *s, std::uintptr_t block) {
-        const sync::Inside inside(presence_);
-        attendance.come_by();
-        if (!owns(s)) {
-            return false;
+        presence_.begin(s);
+        const bool mine = owns(s);
+        const bool border = mine && free_local(s, block);
+        presence_.end();
+        if (border) {
+            look_at(s);
         }
-        if (free_local(s, block)) {
-            holdings().place_anew(s);
-            contents_.settle();
-        }
-        return true;
+        return mine;
     }
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
