@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The family: lib/libcairn-NAME.so for each src/family/NAME.hpp that names an allocator, all from one drop-in.
-# An underscore of the file's name is a hyphen in the library's.
+# An underscore of the file's name is a hyphen in the library's. Functions in src/family/NAME/*.cpp take the place of those
+# of src/malloc/.
 
 option(CAIRN_FAMILY "Build the allocators of the documents as libraries that can be preloaded" ON)
 set(CAIRN_FAMILY_NAMES "")
@@ -34,5 +35,10 @@ foreach(header IN LISTS family_headers)
   target_include_directories(cairn_${stem} PRIVATE "${PROJECT_SOURCE_DIR}/src/family")
   target_compile_definitions(cairn_${stem} PRIVATE "CAIRN_ALLOCATOR=<src/family/${stem}.hpp>" "CAIRN_ALLOCATOR_NAME=\"${name}\"")
   set_target_properties(cairn_${stem} PROPERTIES OUTPUT_NAME "cairn-${name}")
+  file(GLOB own_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/family/${stem}/*.cpp")
+  if(own_sources)
+    target_sources(cairn_${stem} PRIVATE ${own_sources})
+    target_compile_definitions(cairn_${stem} PRIVATE "CAIRN_EXPORT=__attribute__((visibility(\"default\"),weak))")
+  endif()
   add_dependencies(cairn_product cairn_${stem})
 endforeach()

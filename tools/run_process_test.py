@@ -6,6 +6,7 @@ Directives, each in a comment of its own within the first ten lines of the sourc
     // env: NAME=VALUE        set for the program; may be repeated
     // ulimit-v: KB           its address space is limited (RLIMIT_AS)
     // link: so|a|preload     linked with libcairn.so, with libcairn.a, or preloaded (the default)
+    // library: NAME          preloaded is libcairn-NAME.so of the family; skipped where that was not built
     // expect-death: REGEX    it must be ended by SIGABRT, with REGEX found in its stderr
 Without expect-death it must end with status 0; status 77 means that it cannot run here.
 """
@@ -17,7 +18,7 @@ import signal
 import subprocess
 import sys
 
-directive = re.compile(r"^//\s*(env|ulimit-v|link|expect-death):\s*(.*?)\s*$")
+directive = re.compile(r"^//\s*(env|ulimit-v|link|library|expect-death):\s*(.*?)\s*$")
 
 
 def directives(source):
@@ -47,6 +48,10 @@ def main():
             environment[key] = text
         elif name == "ulimit-v":
             limit = int(value) * 1024
+        elif name == "library":
+            options.library = os.path.join(os.path.dirname(options.library), f"libcairn-{value}.so")
+            if not os.path.exists(options.library):
+                sys.exit(77)
         elif name == "expect-death":
             death = re.compile(value)
     if options.link == "preload":

@@ -9,7 +9,10 @@
 #define CAIRN_INLINE __attribute__((always_inline)) inline
 #define CAIRN_COLD __attribute__((noinline, cold))
 #define CAIRN_NOINLINE __attribute__((noinline))
+/// A library may say that what it exports is weak, when it brings stricter functions of its own.
+#if !defined(CAIRN_EXPORT)
 #define CAIRN_EXPORT __attribute__((visibility("default")))
+#endif
 #define CAIRN_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CAIRN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

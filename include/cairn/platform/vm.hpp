@@ -2,7 +2,7 @@
 //
 // Virtual memory: the few things an allocator asks of the kernel's memory manager.
 //
-// Adds:    map anywhere, map at a place, grow or move a mapping, purge (give pages back, keep the addresses).
+// Adds:    map anywhere, map at a place, grow or move a mapping, purge (give pages back, keep the addresses), forbid.
 // Errors:  nullptr or false; errno is never touched.
 // Threads: any.
 // Cost:    a system call each, and on first touch of each page a fault (measured at 1.5 microseconds on the
@@ -83,6 +83,12 @@ inline bool unmap(void *p, std::size_t bytes) {
 inline bool purge(void *p, std::size_t bytes) {
     return !failed(
         raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes), MADV_DONTNEED));
+}
+
+/// Nobody may read or write there until it is unmapped. It costs up to two mappings more.
+inline bool forbid(void *p, std::size_t bytes) {
+    return !failed(
+        raw_syscall(SYS_mprotect, static_cast<long>(address_of(p)), static_cast<long>(bytes), PROT_NONE));
 }
 
 /// Asks for huge pages behind the range, or forbids them.

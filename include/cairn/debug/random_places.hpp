@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// RandomPlacesHeap: small blocks at random places among twice as many, clean whenever they are free.
+//
+// Adds:    malloc, memalign, malloc_zeroed, getSize (what was asked for), free. Frees of what is no block, or no more, are
+//          found; so are writes behind a block's end when it is freed, and writes into freed blocks when they are handed
+//          out.
+// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there.
+// Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
+//          before Held more were freed. Nothing that the heap knows lies in a block or next to one.
+// Threads: one at a time.
+// Errors:  nullptr when out of memory.
+// Cost:    two looks for a free block in the mean, a binary search a free, zeroing and looking at every byte; pages in
+//          random use, so up to several times the memory.
+// Source:  Berger and Zorn, "DieHard", PLDI 2006: random places among M times as many; Novark and Berger, "DieHarder",
+//          CCS 2010: what is freed is destroyed.
+#pragma once
+
+#include <cairn/debug/patterns.hpp>
+#include <cairn/debug/random_region.hpp>
+#include <cairn/platform/random.hpp>
+
+#include <utility>
+
+namespace cairn {
+
+template <class Super, class Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
+    requires SizedHeap<Super> && AlignedHeap<Super> && ZeroingHeap<Super>
+class RandomPlacesHeap {
+    using Region = debug::RandomRegion;
+
+public:
+    static constexpr std::size_t alignment = std::min(alignment_of<Super>, quantum);
+
+    /// A byte behind each block at least, to be looked at.
+    void *malloc(std::size_t size) {
+        return size < Classes::largest ? take(std::max(size + 1, alignment), size) : below_.malloc(size);
+    }
+    void *malloc_zeroed(std::size_t size) {
+        return size < Classes::largest ? malloc(size) : below_.malloc_zeroed(size);
+    }
+
+    void *memalign(std::size_t wanted, std::size_t size) {
+        const bool page_will_do = wanted <= platform::smallest_page;
+        const std::size_t power = page_will_do && size < Classes::largest / 2
+                                      ? std::bit_ceil(std::max({size + 1, wanted, alignment}))
+                                      : Classes::largest + 1;
+        return power <= Classes::largest ? take(power, size) : below_.memalign(wanted, size);
+    }
+
+    void free(void *p) {
+        if (Region *const region = regions_.find(address_of(p))) {
+            if (std::uint32_t *const state = live(region, p, Fault::invalid_free)) {
+                retire(region, p, *state);
+            }
+        } else {
+            below_.free(p);
+        }
+    }
+
+    std::size_t getSize(void *p) const {
+        Region *const region = regions_.find(address_of(p));
+        if (region == nullptr) {
+            return below_.getSize(p);
+        }
+        const std::uint32_t *const state = live(region, p, Fault::invalid_use);
+        return state == nullptr ? 0 : *state - 1;
+    }
+
+private:
+    struct Class {
+        Region *first = nullptr; ///< the largest
+        std::size_t total = 0;
+        std::size_t used = 0; ///< live, or held
+    };
+
+    static constexpr std::size_t first_bytes_ = 64_KiB;
+    static constexpr std::size_t most_bytes_ = 64_MiB;
+    static constexpr int tries_ = 64;
+
+    void *take(std::size_t room, std::size_t size) {
+        Class &c = classes_[Classes::class_of(room)];
+        const std::size_t block = Classes::size_of(Classes::class_of(room));
+        if (2 * (c.used + 1) > c.total && !grow(c, block) && c.used == c.total) {
+            return nullptr;
+        }
+        std::size_t i = random() % c.total;
+        for (int tried = 0;; ++tried) { // after some tries one after the other
+            std::size_t within = i;
+            Region *region = c.first;
+            while (within >= region->count) {
+                within -= region->count;
+                region = region->next;
+            }
+            std::uint32_t &state = region->states()[within];
+            if (state == 0) {
+                void *const p = region->at(within);
+                const std::size_t offset = debug::first_other(p, 0, block, 0);
+                if (offset != block) {
+                    Policy::found({Fault::written_after_free, p, block, offset});
+                }
+                state = static_cast<std::uint32_t>(size) + 1;
+                ++c.used;
+                return p;
+            }
+            i = tried < tries_ ? random() % c.total : (i + 1) % c.total;
+        }
+    }
+
+    bool grow(Class &c, std::size_t block) {
+        const std::size_t least = std::max(first_bytes_ / block, std::size_t{8});
+        const std::size_t most = std::max(most_bytes_ / block, least);
+        Region *const region = regions_.make(block, std::clamp(c.total, least, most));
+        if (region == nullptr) {
+            return false;
+        }
+        region->next = std::exchange(c.first, region);
+        c.total += region->count;
+        return true;
+    }
+
+    /// The state of the live block at p; else the policy is told what p is, and there is none.
+    static std::uint32_t *live(Region *region, const void *p, Fault otherwise) {
+        const std::size_t offset = (address_of(p) - region->start) % region->block;
+        std::uint32_t *const state = region->states() + (address_of(p) - region->start) / region->block;
+        const bool is_live = *state != 0 && (*state & Region::held) == 0;
+        if (is_live && offset == 0) {
+            return state;
+        }
+        Finding finding{otherwise, p};
+        if (otherwise == Fault::invalid_free && is_live) {
+            finding = {Fault::interior_free, static_cast<const char *>(p) - offset, *state - 1, offset};
+        } else if (otherwise == Fault::invalid_free && offset == 0) {
+            finding = {Fault::multiple_free, p, region->block};
+        }
+        Policy::found(finding);
+        return nullptr;
+    }
+
+    void retire(Region *region, void *p, std::uint32_t &state) {
+        const std::size_t size = state - 1;
+        const std::size_t offset = debug::first_other(p, size, region->block, 0);
+        if (offset != region->block) {
+            Policy::found({Fault::written_behind_end, p, size, offset});
+        }
+        std::memset(p, 0, region->block);
+        state |= Region::held;
+        if (void *const oldest = std::exchange(held_[turn_], p)) {
+            Region *const its = regions_.find(address_of(oldest));
+            its->states()[(address_of(oldest) - its->start) / its->block] = 0;
+            --classes_[Classes::class_of(its->block)].used;
+        }
+        turn_ = (turn_ + 1) % Held;
+    }
+
+    std::size_t random() {
+        seed_ = seed_ == 0 ? platform::secret() | 1 : seed_ + 1;
+        return static_cast<std::size_t>(platform::mix(seed_) >> 16);
+    }
+
+    mutable Super below_;
+    debug::RandomRegions regions_;
+    Class classes_[Classes::count] = {};
+    void *held_[Held] = {};
+    std::size_t turn_ = 0; ///< where the oldest is
+    std::uint64_t seed_ = 0;
+};
+
+template <class Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
+struct RandomPlaces {
+    template <class Super>
+    using on = RandomPlacesHeap<Super, Classes, Policy, Held>;
+};
+
+} // namespace cairn

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// GuardedPages and RandomPlaces: each fault is found once and leaves the heap as it was; memory comes clean; places are
+// random; blocks are not more than half of what there is.
+#include <allocators/hardened.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+struct Noting {
+    static inline std::vector<Finding> findings;
+    static constexpr bool leaks = false;
+    static void found(const Finding &finding) { findings.push_back(finding); }
+};
+
+/// The one fault since the last call.
+Fault the_fault() {
+    EXPECT_EQ(Noting::findings.size(), 1u);
+    const Fault fault = Noting::findings.empty() ? Fault::leaked : Noting::findings.back().fault;
+    Noting::findings.clear();
+    return fault;
+}
+
+using Classes = GeometricSizeClasses<4_KiB, 512>;
+using Guarded = GuardedPagesHeap<Noting, 4>;
+using Random = Compose<Guarded, RandomPlaces<Classes, Noting, 8>>;
+
+template <class H>
+class HardenedLayers : public testing::Test {
+protected:
+    H heap;
+    unsigned char *get(std::size_t size) { return static_cast<unsigned char *>(heap.malloc(size)); }
+    void SetUp() override { Noting::findings.clear(); }
+    void TearDown() override { EXPECT_TRUE(Noting::findings.empty()); }
+};
+using Layers = testing::Types<Guarded, Random>;
+TYPED_TEST_SUITE(HardenedLayers, Layers);
+
+TYPED_TEST(HardenedLayers, FindFreesOfNoBlock) {
+    auto *const p = this->get(100);
+    this->heap.free(p + 16);
+    EXPECT_EQ(the_fault(), Fault::interior_free);
+    int here = 0;
+    this->heap.free(&here);
+    EXPECT_EQ(the_fault(), Fault::invalid_free);
+    EXPECT_EQ(this->heap.getSize(p), 100u);
+    this->heap.free(p);
+    this->heap.free(p);
+    EXPECT_EQ(the_fault(), Fault::multiple_free);
+    EXPECT_EQ(this->heap.getSize(p), 0u);
+    EXPECT_EQ(the_fault(), Fault::invalid_use);
+}
+
+TYPED_TEST(HardenedLayers, FindWritesBehindTheEnd) {
+    for (const std::size_t size : {1, 17, 100, 1000}) {
+        auto *const p = this->get(size);
+        p[size] = 1;
+        this->heap.free(p);
+        EXPECT_EQ(the_fault(), Fault::written_behind_end);
+    }
+}
+
+TYPED_TEST(HardenedLayers, GiveCleanMemoryAlways) {
+    for (int i = 0; i < 200; ++i) {
+        auto *const p = this->get(200);
+        ASSERT_EQ(std::count(p, p + 200, 0), 200);
+        std::memset(p, 0xff, 200);
+        this->heap.free(p);
+    }
+}
+
+TYPED_TEST(HardenedLayers, AlignAsAsked) {
+    for (std::size_t alignment = 1; alignment <= 1_MiB; alignment *= 2) {
+        void *const p = this->heap.memalign(alignment, 100);
+        ASSERT_NE(p, nullptr);
+        EXPECT_TRUE(is_aligned(p, alignment)) << alignment;
+        EXPECT_EQ(this->heap.getSize(p), 100u);
+        this->heap.free(p);
+    }
+    EXPECT_EQ(this->heap.memalign(std::size_t{1} << 63, 100), nullptr);
+    EXPECT_EQ(this->heap.malloc(PTRDIFF_MAX), nullptr);
+}
+
+TEST(RandomPlaces, FindsWritesIntoFreedBlocks) {
+    Noting::findings.clear();
+    Random heap;
+    auto *const p = static_cast<unsigned char *>(heap.malloc(500));
+    heap.free(p);
+    p[300] = 1;
+    while (Noting::findings.empty()) {
+        heap.free(heap.malloc(500));
+    }
+    EXPECT_EQ(Noting::findings.front().offset, 300u);
+    EXPECT_EQ(the_fault(), Fault::written_after_free);
+}
+
+TEST(RandomPlaces, HoldsFreedBlocksAndPicksAtRandom) {
+    Random heap;
+    void *const p = heap.malloc(64);
+    heap.free(p);
+    std::set<void *> seen;
+    for (int i = 0; i < 8; ++i) {
+        void *const q = heap.malloc(64);
+        EXPECT_NE(p, q);
+        seen.insert(q);
+        heap.free(q);
+    }
+    EXPECT_EQ(seen.size(), 8u);
+}
+
+TEST(RandomPlaces, KeepsHalfFree) {
+    Random heap;
+    std::set<void *> blocks;
+    std::uintptr_t least = UINTPTR_MAX;
+    for (int i = 0; i < 20000; ++i) {
+        void *const p = heap.malloc(100);
+        ASSERT_TRUE(blocks.insert(p).second);
+        least = std::min(least, address_of(p));
+    }
+    // The largest region has at least half of all room, and half of that is free: gaps everywhere.
+    int neighbours = 0;
+    for (void *p : blocks) {
+        neighbours += blocks.count(static_cast<char *>(p) + 112) != 0 ? 1 : 0;
+    }
+    EXPECT_LT(neighbours, 14000);
+    for (void *p : blocks) {
+        heap.free(p);
+    }
+}
+
+} // namespace
+} // namespace cairn
