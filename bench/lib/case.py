@@ -19,6 +19,7 @@ class Case:
     threads: int | None
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    client: str | None = None  # the script that is a server's client
 
     @property
     def label(self):

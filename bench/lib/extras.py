@@ -79,8 +79,19 @@ def syscalls(runner, case, allocator, reference):
     return essence(sample, "syscalls")
 
 
+def read_instructions(path, client):
+    """Of one process; none of the client's."""
+    with open(path) as file:
+        text = file.read()
+    command = re.search(r"^cmd: (.*)$", text, re.MULTILINE)
+    if client is not None and command and client in command.group(1).split():
+        return 0
+    found = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
 def instructions(runner, case, allocator, reference):
-    """Of all processes of the program."""
+    """Of all processes of the program, but for a server's client."""
     for path in glob.glob(runner.file("callgrind.*")):
         os.unlink(path)
     preload = [] if allocator.library is None else ["LD_PRELOAD=" + allocator.library]
@@ -90,9 +101,7 @@ def instructions(runner, case, allocator, reference):
     if sample["outcome"] == "ok":
         total = 0
         for path in glob.glob(runner.file("callgrind.*")):
-            with open(path) as file:
-                found = re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
-                total += int(found.group(1)) if found else 0
+            total += read_instructions(path, case.client)
         sample["instructions"] = total
     return essence(sample, "instructions")
 

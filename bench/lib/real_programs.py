@@ -89,8 +89,9 @@ class Server:
         path = find(self.name, self.program, self.package)
         for program, package in self.needs.items():
             find(self.name, program, package)
-        return [Case(self.name, None, [launcher, os.path.realpath(sys.executable), "-B", source(self.client), str(scale),
-                                       "--", path, *self.arguments])]
+        client = source(self.client)
+        return [Case(self.name, None, [launcher, os.path.realpath(sys.executable), "-B", client, str(scale), "--", path,
+                                       *self.arguments], client=client)]
 
 
 def compile_arguments(scale):
@@ -135,3 +136,8 @@ WORKLOADS = [
     Server("redis", "redis-server", "redis-server", REDIS, "redis.py"),
     Server("mariadb", "mariadbd", "mariadb-server-core", MARIADB, "mariadb.py", {"sysbench": "sysbench"}),
 ]
+
+
+def has_client(name):
+    """Whether what is counted of all processes is a client's as well."""
+    return any(isinstance(workload, Server) and workload.name == name for workload in WORKLOADS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The tables in the terminal."""
 from .figures import geometric_mean
+from .real_programs import has_client
 
 
 def aligned(lines):
@@ -55,9 +56,14 @@ def columns(baseline, by):
     ]
 
 
+def heading(title, case):
+    """strace counts all processes together."""
+    return "syscalls, with client" if title == "syscalls" and has_client(case) else title
+
+
 def case_table(rows, baseline, by):
     shown = [column for column in columns(baseline, by) if column.shown(rows)]
-    lines = [[rows[0].case, *(column.title for column in shown)]]
+    lines = [[rows[0].case, *(heading(column.title, rows[0].case) for column in shown)]]
     for row in rows:
         lines.append(["  " + row.allocator, *(column.text(column.value(row)) for column in shown)])
     text = aligned(lines)

@@ -17,6 +17,11 @@ class Workload:
     program: str
     arguments: list[str] = field(default_factory=list)
     threaded: bool = True
+    share: int = 0  # how many threads do the work once; 0: any number, they share it out
+
+    def work(self, threads):
+        """How much is done, by what one thread does."""
+        return max(1, threads // self.share) if self.share else 1
 
     def cases(self, build, threads, scale):
         path = places.program(build, self.program)
@@ -30,19 +35,19 @@ class Workload:
 
 WORKLOADS = [
     Workload("threadtest", "threadtest"),
-    Workload("larson", "larson"),
-    Workload("larson-lkmalloc", "larson", ["--setting", "lkmalloc"]),
-    Workload("larson-nbmalloc", "larson", ["--setting", "nbmalloc"]),
-    Workload("random", "random"),
-    Workload("producer_consumer", "producer_consumer"),
+    Workload("larson", "larson", share=1),
+    Workload("larson-lkmalloc", "larson", ["--setting", "lkmalloc"], share=1),
+    Workload("larson-nbmalloc", "larson", ["--setting", "nbmalloc"], share=1),
+    Workload("random", "random", share=1),
+    Workload("producer_consumer", "producer_consumer", share=2),
     Workload("churn", "churn"),
-    Workload("large", "large"),
+    Workload("large", "large", share=1),
     Workload("shbench", "shbench"),
     Workload("active-false", "active_false"),
     Workload("passive-false", "passive_false"),
-    Workload("round-robin", "round_robin"),
-    Workload("serialized", "serialized"),
-    Workload("at-once", "serialized", ["--at-once", "1"]),
+    Workload("round-robin", "round_robin", share=1),
+    Workload("serialized", "serialized", share=1),
+    Workload("at-once", "serialized", ["--at-once", "1"], share=1),
     Workload("idle-pool", "idle_pool"),
     Workload("class-shift", "class_shift"),
     Workload("far-free", "far_free"),
@@ -55,3 +60,8 @@ WORKLOADS = [
 ]
 # What runs unless asked otherwise, for a first look.
 DEFAULT = ["threadtest", "larson", "random", "producer_consumer", "churn", "large", "python", "g++", "perl", "sqlite"]
+
+
+def work(name, threads):
+    """How much a workload does with so many threads, by what it does with one."""
+    return next((w.work(threads) for w in WORKLOADS if isinstance(w, Workload) and w.name == name), 1)

@@ -7,21 +7,12 @@ import time
 from statistics import median
 
 from lib.figures import TIMES, geometric_mean, spread
+from lib.real_programs import has_client
+from lib.workloads import work
 
 from . import charts, text
 from .page import Chart, Page, Row, Section, Table, Tile
 from .text import ABSENT, Cell, count, duration, number, size, words
-
-# Their work grows with the number of threads; that of the others is the same for any number.
-GROWING = {"larson", "larson-lkmalloc", "larson-nbmalloc", "random", "large", "round-robin", "serialized", "at-once"}
-PAIRS = {"producer_consumer"}  # each two threads do so much
-
-
-def work(workload, threads):
-    if workload in PAIRS:
-        return max(1, threads // 2)
-    return threads if workload in GROWING else 1
-
 
 class Results:
     def __init__(self, data):
@@ -219,7 +210,7 @@ def speedup_text(found, workload, cases):
     said = "Speedup: the work done in a given time, by what %s does with %s." % (found.baseline, threads_text(first))
     if found.processors and found.processors < max(case["threads"] for case in cases):
         said += " Shaded: more threads than the %d processors." % found.processors
-    if workload in GROWING | PAIRS:
+    if work(workload, 4 * first) > work(workload, first):
         said += " The work grows with the threads."
     return said
 
@@ -276,6 +267,11 @@ MORE = [("sampled_peak_kib", "peak without lazily freed", lambda value: size(kib
         ("instructions", "instructions", count), ("instructions_ratio", "x {baseline}", number)]
 
 
+def with_client(figure, workload):
+    """strace counts all processes together."""
+    return ", with the client's" if figure == "syscalls" and has_client(workload) else ""
+
+
 def figures_tables(found, workload, cases, threaded):
     """Time, and then memory and counts."""
     more = [each for each in MORE if any(found.figure(case["case"], name, each[0]) is not None for case in cases
@@ -284,7 +280,7 @@ def figures_tables(found, workload, cases, threaded):
     columns = [*heads, "runs", "%s time" % found.by, "least – most", "CPU time", "x %s" % found.baseline,
                "least – most", *(["speedup"] if threaded else [])]
     columns_more = [*heads, "peak resident", "x %s" % found.baseline, "page faults",
-                    *(heading.format(baseline=found.baseline) for _, heading, _ in more)]
+                    *(heading.format(baseline=found.baseline) + with_client(name, workload) for name, heading, _ in more)]
     rows, rows_more, breaks = [], [], set()
     for case in cases:
         breaks.add(len(rows))

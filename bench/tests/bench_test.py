@@ -15,7 +15,7 @@ BUILD = os.environ["BUILD_DIR"]
 LAB = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, LAB)
 
-from lib import compare, figures, places, results  # noqa: E402
+from lib import compare, extras, figures, places, report, results  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "bin", "bench")
 CAIRN = os.path.join(BUILD, "bin", "cairn")
@@ -270,6 +270,20 @@ class Program(Test):
         os.unlink(os.path.join(moved, "share", "cairn", "lab", "run.py"))
         run = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual((run.returncode, run.stderr.count("\n")), (126, 1), run.stderr)
+
+
+class Servers(unittest.TestCase):
+    def test_a_clients_instructions_are_not_the_servers(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("version: 1\ncmd: /usr/bin/python3 -B /lab/redis.py 100\n\nsummary: 77\n")
+            file.flush()
+            self.assertEqual(extras.read_instructions(file.name, None), 77)
+            self.assertEqual(extras.read_instructions(file.name, "/lab/mariadb.py"), 77)
+            self.assertEqual(extras.read_instructions(file.name, "/lab/redis.py"), 0)
+
+    def test_headings_say_whose_the_figures_are(self):
+        self.assertEqual(report.heading("syscalls", "redis"), "syscalls, with client")
+        self.assertEqual(report.heading("syscalls", "larson/2"), "syscalls")
 
 
 class Places(unittest.TestCase):
