@@ -41,7 +41,7 @@ class Lab:
         """A file of build/papers, built if it is not, or not of today's sources."""
         path = os.path.join(self.build, "papers", name)
         if places.INSTALLED and not os.path.exists(path):
-            raise Missing("%s can not be built from an installed lab" % name)
+            raise Missing("needs Cairn's source tree, where %s is built: ./cairn paper" % name)
         with self.building:
             if name not in self.built and not places.INSTALLED:
                 made = subprocess.run(["cmake", "--build", self.build, "--target", "paper_" + os.path.splitext(name)[0]],

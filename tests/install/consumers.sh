@@ -63,3 +63,22 @@ for page in "$prefix/share/man/man1/cairn.1" "$prefix/share/man/man3/cairn.3"; d
     [ -z "$said" ] || fail "$page: $said"
     grep -q '^NAME' "$scratch/page" || fail "$page has no section NAME"
 done
+
+if [ -d "$prefix/share/cairn/lab" ]; then
+    step the lab
+    unset CAIRN_BUILD
+    "$prefix/bin/cairn" bench --list >"$scratch/list" || fail "cairn bench --list: status $?"
+    grep -q '^  larson$' "$scratch/list" || fail "cairn bench --list does not list larson"
+    "$prefix/bin/cairn" bench --workloads threadtest --threads 1 --allocators glibc,cairn --scale 1 --repeat 1 \
+        -o "$scratch/bench.json" >"$scratch/out" 2>&1 || fail "cairn bench: $(cat "$scratch/out")"
+    "$prefix/bin/cairn" report "$scratch/bench.json" -o "$scratch/page.html" || fail "cairn report: status $?"
+    # What some tables are of is built in the source tree only, and that is one line.
+    status=0
+    said=$("$prefix/bin/cairn" paper hoard-3 --quick 2>&1) || status=$?
+    [ "$status" = 1 ] || fail "cairn paper hoard-3 ended with $status"
+    case $said in
+    "paper: hoard-3: needs Cairn's source tree"*) ;;
+    *) fail "cairn paper hoard-3 said: $said" ;;
+    esac
+    [ "$(printf '%s\n' "$said" | wc -l)" = 1 ] || fail "cairn paper hoard-3 said more than a line"
+fi
