@@ -25,6 +25,7 @@ struct Step {
         load,
         update, ///< store, read-modify-write, and what else changes the location
         fence,  ///< seq_cst
+        every,  ///< matters to all steps of all threads
         proxy,  ///< a full fence in the thread `target`, made by membarrier
     } kind = none;
     bool all_order = false; ///< seq_cst: takes part in the order of all such
@@ -39,7 +40,8 @@ inline bool touches_order(const Step &a, const Step &b) {
     return (fences(a) && b.all_order) || (fences(b) && a.all_order);
 }
 inline bool by_proxy(const Step &a, unsigned of_a, const Step &b, unsigned of_b) {
-    return (a.kind == Step::proxy && a.target == of_b) || (b.kind == Step::proxy && b.target == of_a);
+    return (a.kind == Step::proxy && a.target == of_b) || (b.kind == Step::proxy && b.target == of_a) ||
+           a.kind == Step::every || b.kind == Step::every;
 }
 
 class Explorer {

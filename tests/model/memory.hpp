@@ -244,6 +244,17 @@ public:
         }
     }
 
+    /// The thread sees all that any thread has done.
+    void sees_all(unsigned thread) {
+        View &now = threads_[thread].now;
+        for (unsigned i = 0; i < most_threads; ++i) {
+            now.clock[i] = std::max(now.clock[i], threads_[i].now.clock[i]);
+        }
+        for (unsigned i = 0; i < locations_used_; ++i) {
+            now.raise(i, newest(i).time);
+        }
+    }
+
     /// The thread will not read again what it read last.
     void wants_newer(unsigned thread, unsigned location, Time than) {
         threads_[thread].wanted = location;

@@ -62,6 +62,17 @@ void outcome_of(const int *numbers, unsigned count);
 /// One of `count` ways on; all are explored.
 unsigned choose(unsigned count);
 
+/// In a thread: from now on it is alone, as in the child of a fork; the others have stopped wherever they were.
+void fork_alone();
+
+/// In the constructor or in finish(): with the thread-local data of a thread. Those that it leaves in the constructor are
+/// the thread's at the start of each execution.
+void as_thread(unsigned i, void (*f)(void *), void *argument);
+template <class F>
+void as_thread(unsigned i, F f) {
+    as_thread(i, [](void *p) { (*static_cast<F *>(p))(); }, &f);
+}
+
 /// In the constructor: what a location is called in the story of a failure; where plain accesses are not looked at for
 /// races, but other threads may come between them.
 void name(const volatile void *p, const char *what);

@@ -23,6 +23,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+extern "C" char __data_start, _end; // the linker's: the program's static data
+
 namespace cairn::model {
 namespace {
 
@@ -35,6 +37,7 @@ constexpr std::size_t stack_bytes = 256 << 10;
 struct Locals {
     char *begin = nullptr;
     std::size_t size = 0;
+    std::vector<char> pristine;
 };
 Locals locals;
 __attribute__((tls_model("initial-exec"))) thread_local char in_locals = 0;
@@ -45,7 +48,7 @@ int find_locals(dl_phdr_info *info, std::size_t, void *) {
             auto *const begin = static_cast<char *>(info->dlpi_tls_data);
             const std::size_t size = info->dlpi_phdr[i].p_memsz;
             if (&in_locals >= begin && &in_locals < begin + size) {
-                locals = {begin, size};
+                locals = {begin, size, std::vector<char>(begin, begin + size)};
                 return 1;
             }
         }
@@ -56,6 +59,7 @@ int find_locals(dl_phdr_info *info, std::size_t, void *) {
 struct Fibre {
     std::vector<char> stack;
     std::vector<char> locals;
+    std::vector<char> locals_at_start;
     jmp_buf at;
     bool begun = false;
     bool ended = false;
@@ -92,6 +96,7 @@ struct Engine {
     bool cut = false;
     bool over = false;
     bool telling = false;
+    bool alone = false; ///< after a fork: one thread, which sees everything
     std::string why;
     std::string said;
     std::set<std::string> outcomes;
@@ -104,21 +109,16 @@ Engine *engine = nullptr;
 Engine &e() {
     return *engine;
 }
+/// No other thread is to be thought of.
+bool apart() {
+    return engine == nullptr || engine->current == outside || engine->alone;
+}
 
 // ---- fibres
 
 void leave_fibre() { // for ever, in this execution
     e().current = outside;
     _longjmp(e().scheduler, 1);
-}
-
-void fibre_main() {
-    Engine &g = e();
-    const unsigned me = g.current;
-    g.kernel->thread(g.object, me);
-    g.fibres[me].ended = true;
-    g.fibres[me].announced = false;
-    leave_fibre();
 }
 
 void swap_locals(unsigned from, unsigned to) {
@@ -128,6 +128,16 @@ void swap_locals(unsigned from, unsigned to) {
     if (to != outside) {
         std::memcpy(locals.begin, e().fibres[to].locals.data(), locals.size);
     }
+}
+
+void fibre_main() {
+    Engine &g = e();
+    const unsigned me = g.current;
+    g.kernel->thread(g.object, me);
+    g.fibres[me].ended = true;
+    g.fibres[me].announced = false;
+    swap_locals(me, outside);
+    leave_fibre();
 }
 
 /// From the scheduler's stack into a fibre.
@@ -292,6 +302,7 @@ __attribute__((noinline)) void run_until_back(unsigned who) {
     }
 }
 __attribute__((noinline)) void finish_kernel() {
+    std::memcpy(locals.begin, locals.pristine.data(), locals.size);
     if (_setjmp(e().scheduler) == 0) {
         e().kernel->finish(e().object);
     }
@@ -306,6 +317,7 @@ void execute() {
     g.failed = false;
     g.cut = false;
     g.over = false;
+    g.alone = false;
     g.said.clear();
     for (unsigned i = 0; i < g.kernel->threads; ++i) {
         Fibre &fibre = g.fibres[i];
@@ -313,9 +325,8 @@ void execute() {
         fibre.step = {};
         fibre.looked_at = fibre.spins_out = fibre.asleep_on = 0;
         fibre.fences = 0;
-        std::memcpy(fibre.locals.data(), locals.begin, locals.size);
+        fibre.locals = fibre.locals_at_start;
     }
-    const std::vector<char> before(locals.begin, locals.begin + locals.size);
     for (unsigned i = 0; i < g.kernel->threads && !g.over; ++i) {
         g.awaited = i;
         run_until_back(i);
@@ -328,14 +339,13 @@ void execute() {
         }
         run_until_back(next);
     }
-    std::memcpy(locals.begin, before.data(), locals.size);
     g.current = outside;
     if (!g.failed && !g.cut) {
         finish_kernel();
     }
     Explorer::Candidate left[most_threads];
     for (unsigned i = 0; i < g.kernel->threads; ++i) {
-        left[i] = {!g.fibres[i].ended && g.fibres[i].announced, false, g.fibres[i].step};
+        left[i] = {g.fibres[i].announced, false, g.fibres[i].step};
     }
     g.explorer->end(left);
     g.executions = g.executions + 1;
@@ -351,30 +361,22 @@ void execute() {
     fail(text);
 }
 
-bool watches(std::uintptr_t address) { // not the thread's own
-    const auto p = reinterpret_cast<char *>(address);
-    if (p >= locals.begin && p < locals.begin + locals.size) {
-        return false;
-    }
-    for (unsigned i = 0; i < e().kernel->threads; ++i) {
-        if (p >= e().fibres[i].stack.data() && p < e().fibres[i].stack.data() + stack_bytes) {
-            return false;
-        }
-    }
-    return true;
+bool is_static(std::uintptr_t address) { // not on a stack, not thread-local
+    return address >= reinterpret_cast<std::uintptr_t>(&__data_start) &&
+           address < reinterpret_cast<std::uintptr_t>(&_end);
 }
 
 void plain(const volatile void *p, std::size_t size, bool write, const void *code) {
     Engine *const g = engine;
-    if (g == nullptr || g->current == outside) {
-        return;
-    }
-    auto address = reinterpret_cast<std::uintptr_t>(p);
-    if (!Shadow::in_arena(address) && !watches(address)) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    if (g == nullptr || (!Shadow::in_arena(address) && !is_static(address))) {
         return;
     }
     if (write) {
         g->shadow.writes(address, size);
+    }
+    if (apart()) {
+        return;
     }
     if (g->shadow.is_racy(address)) {
         Step step;
@@ -434,7 +436,12 @@ struct Atomic {
         }
     }
 
-    static bool apart() { return engine == nullptr || engine->current == outside; }
+    static void keep(const volatile void *p) {
+        if (engine != nullptr && (Shadow::in_arena(of(p)) || is_static(of(p)))) {
+            e().shadow.writes(of(p), size);
+        }
+    }
+    static bool apart() { return cairn::model::apart(); }
 
     static T load(const volatile T *p, int order, const void *code) {
         if (apart()) {
@@ -466,6 +473,7 @@ struct Atomic {
 
     static void store(volatile T *p, T value, int order, const void *code) {
         if (apart()) {
+            keep(p);
             *p = value;
             return;
         }
@@ -490,6 +498,7 @@ struct Atomic {
             Value desired = static_cast<Value>(old);
             done = change(static_cast<Value>(old), desired);
             if (done) {
+                keep(p);
                 *p = static_cast<T>(desired);
             }
             return old;
@@ -547,7 +556,7 @@ struct Atomic {
 
 void fence(int order) {
     Engine *const g = engine;
-    if (g == nullptr || g->current == outside) {
+    if (apart()) {
         return;
     }
     if (order != __ATOMIC_SEQ_CST) {
@@ -565,7 +574,7 @@ void fence(int order) {
 
 long membarrier(int command) {
     Engine &g = e();
-    if (g.current == outside) {
+    if (apart()) {
         return 0;
     }
     if (g.kernel->options.refuse_fence) {
@@ -597,7 +606,7 @@ long membarrier(int command) {
 /// The thread has looked, in vain.
 void relax() {
     Engine *const g = engine;
-    if (g == nullptr || g->current == outside) {
+    if (apart()) {
         return;
     }
     Fibre &mine = g->fibres[g->current];
@@ -621,7 +630,7 @@ void relax() {
 
 long futex(std::atomic<std::uint32_t> *word, int operation, std::uint32_t value, bool timed) {
     Engine &g = e();
-    if (g.current == outside) {
+    if (apart()) {
         return 0;
     }
     Fibre &mine = g.fibres[g.current];
@@ -736,10 +745,11 @@ void make(const AnyKernel &kernel) {
     g.shadow.restore();
     g.shadow.reset();
     g.names.clear();
+    std::memcpy(locals.begin, locals.pristine.data(), locals.size);
     g.object = g.shadow.take(kernel.size, 64);
     for (unsigned i = 0; i < kernel.threads; ++i) {
         g.fibres[i].stack.resize(stack_bytes);
-        g.fibres[i].locals.resize(locals.size);
+        g.fibres[i].locals_at_start.assign(locals.begin, locals.begin + locals.size);
     }
     kernel.make(g.object, kernel);
     g.shadow.start();
@@ -897,6 +907,29 @@ void outcome_of(const int *numbers, unsigned count) {
     }
     outcome(text.c_str());
 }
+void fork_alone() {
+    Engine &g = e();
+    Step step;
+    step.kind = Step::every;
+    announce(step);
+    tell("is alone");
+    for (unsigned i = 0; i < g.kernel->threads; ++i) {
+        if (i != g.current) {
+            g.fibres[i].ended = true; // and what it would have done next could have come before the fork
+        }
+    }
+    g.memory.sees_all(g.current);
+    taken(0, 0);
+    g.alone = true;
+}
+void as_thread(unsigned i, void (*f)(void *), void *argument) {
+    std::vector<char> &its = e().explorer == nullptr ? e().fibres[i].locals_at_start : e().fibres[i].locals;
+    const std::vector<char> before(locals.begin, locals.begin + locals.size);
+    std::memcpy(locals.begin, its.data(), locals.size);
+    f(argument);
+    its.assign(locals.begin, locals.begin + locals.size);
+    std::memcpy(locals.begin, before.data(), locals.size);
+}
 unsigned choose(unsigned count) {
     return e().explorer->choose(count);
 }
@@ -1006,8 +1039,7 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long, long
         return 0;
     case SYS_madvise:
         if (c == MADV_DONTNEED) {
-            g.shadow.writes(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
-            std::memset(reinterpret_cast<void *>(a), 0, static_cast<std::size_t>(b));
+            g.shadow.zero(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
         }
         return 0;
     default:

@@ -109,6 +109,20 @@ public:
         }
     }
 
+    /// Memory that is given back reads as zero: where it was ever written to by threads. Before there are any, all of it.
+    void zero(std::uintptr_t address, std::size_t size) {
+        if (!recording_) {
+            madvise(reinterpret_cast<void *>(address), size, MADV_DONTNEED);
+            return;
+        }
+        for (std::uintptr_t at = address; at < address + size; at += block_size) {
+            if (blocks_[(at - arena) / block_size] != nullptr) {
+                writes(at, block_size);
+                std::memset(reinterpret_cast<void *>(at), 0, block_size);
+            }
+        }
+    }
+
     enum Access { plain_read = 0, plain_write = 1, atomic_read = 2, atomic_write = 3 };
 
     /// Whether an access of `thread` at most 16 bytes long meets one that nothing orders before it: that thread, else -1.

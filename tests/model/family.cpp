@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//
+// The family's protocols: NBmalloc's moves against each other and against searches, LKmalloc's coalescing, Hoard's second
+// look at a superblock's owner.
+#include "model.hpp"
+
+#include <allocators/hoard.hpp>
+#include <allocators/lkmalloc.hpp>
+#include <allocators/nbmalloc.hpp>
+
+using namespace cairn;
+
+namespace {
+
+/// One size class of two blocks a superblock, two fullness groups, flat-sets of two slots.
+struct NbSmallest {
+    static constexpr std::size_t superblock = 64_KiB;
+    static constexpr std::size_t smallest = 32_KiB;
+    static constexpr std::size_t largest_small = 32_KiB;
+    static constexpr unsigned fullness_groups = 2;
+    static constexpr std::uint32_t change_threshold_numerator = 0;
+    static constexpr std::uint32_t change_threshold_denominator = 1;
+    static constexpr std::size_t flat_set = 2;
+    static constexpr std::size_t global_flat_set = 2;
+    static constexpr unsigned processors = 1;
+    static constexpr unsigned most_processors = 1;
+};
+
+template <unsigned Had>
+struct Nb {
+    using Heap = NbSmallHeap<NbSmallest>;
+    using Layout = Heap::Layout;
+    Heap heap;
+    void *blocks[6] = {};
+
+    Nb() {
+        for (unsigned i = 0; i < Had; ++i) {
+            malloc(i);
+        }
+    }
+    void malloc(unsigned i) {
+        blocks[i] = heap.malloc(NbSmallest::smallest);
+        model::check(blocks[i] != nullptr, "no memory");
+        auto *const words = static_cast<int *>(blocks[i]);
+        words[100] += 1; // as its program does
+    }
+    void free(unsigned i) {
+        static_cast<int *>(blocks[i])[100] += 1;
+        heap.free(blocks[i]);
+        blocks[i] = nullptr;
+    }
+    /// No block twice; each superblock in one slot, the one that it knows of; and none is forgotten.
+    void finish() {
+        unsigned live = 0;
+        for (unsigned i = 0; i < 6; ++i) {
+            live += blocks[i] != nullptr ? 1 : 0;
+            for (unsigned k = i + 1; k < 6; ++k) {
+                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
+            }
+        }
+        unsigned superblocks = 0;
+        heap.for_each_superblock([&](auto &places, NbSuperblock &superblock) {
+            ++superblocks;
+            char *const memory = Layout::memory(&superblock);
+            const NbMove now = NbMove::of(superblock.moves.load());
+            model::check(!now.under_way(), "a move is not over");
+            unsigned at = Layout::Reference::of_bits(superblock.outside.load()).is_null() ? 0 : 1;
+            places.for_each_set([&](auto &set, NbLocation) {
+                for (std::size_t i = 0; i < NbSmallest::flat_set; ++i) {
+                    if (Layout::Reference::of_bits(set.slot(i).load()).pointer() == memory) {
+                        model::check(!set.is_marked_empty(), "a set that has a superblock says it is empty");
+                        ++at;
+                    }
+                }
+            });
+            model::check(at == 1, "a superblock is not in one place");
+            model::check(places.slot(superblock, now.from).load() ==
+                             typename Layout::Reference{memory, now.from_version}.bits(),
+                         "a superblock is not where it is said to be");
+        });
+        const unsigned room = superblocks * 2 - live;
+        for (unsigned i = 0; i < room; ++i) {
+            model::check(heap.malloc(NbSmallest::smallest) != nullptr, "no memory");
+        }
+        unsigned after = 0;
+        heap.for_each_superblock([&](auto &, NbSuperblock &) { ++after; });
+        model::check(after == superblocks, "a free block was forgotten");
+    }
+};
+
+struct NbFreeFree : Nb<2> {
+    void thread(unsigned i) { free(i); }
+};
+struct NbFreeMalloc : Nb<2> {
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(0);
+        } else {
+            malloc(3);
+        }
+    }
+};
+struct NbFreeFreeMalloc : Nb<2> {
+    void thread(unsigned i) {
+        if (i < 2) {
+            free(i);
+        } else {
+            malloc(3);
+        }
+    }
+};
+struct NbRound : Nb<1> {
+    void thread(unsigned i) {
+        malloc(2 + i);
+        free(2 + i);
+    }
+};
+const model::Kernel<NbFreeFree, 2> nb_free("nbmalloc.free_free",
+                                           {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbFreeMalloc, 2> nb_malloc("nbmalloc.free_malloc",
+                                               {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbFreeFreeMalloc, 3> nb_three("nbmalloc.three", {.explore = model::Explore::random,
+                                                                     .executions = 100'000,
+                                                                     .short_executions = 2'000});
+const model::Kernel<NbRound, 2> nb_round("nbmalloc.round",
+                                         {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbRound, 3> nb_rounds("nbmalloc.rounds", {.explore = model::Explore::random,
+                                                              .executions = 100'000,
+                                                              .short_executions = 2'000});
+
+// ---- LKmalloc
+
+struct LkSmallest {
+    static constexpr unsigned subheaps = 1;
+    static constexpr std::size_t alignment = 16;
+    static constexpr unsigned bins = 4;
+    using List = lkmalloc::LastFreedFirst;
+    static constexpr unsigned spins = 2;
+    static constexpr std::size_t stripe = 64_KiB;
+    static constexpr std::size_t decommit_over_pages = 1000;
+    static constexpr std::size_t kept_stripes = 1;
+};
+
+struct Lk {
+    using Heap = lkmalloc::Subheap<LkSmallest>;
+    static constexpr std::size_t size = 4_KiB;
+    Heap heap;
+    Heap::Stripes stripes;
+    char *blocks[6] = {};
+
+    Lk() { // three neighbours, between blocks that stay
+        for (unsigned i = 0; i < 5; ++i) {
+            malloc(i);
+        }
+        model::name(blocks[1] - lkmalloc::tag_bytes, "header of 1");
+        model::name(blocks[1] - lkmalloc::tags_bytes, "footer before 1");
+        model::name(blocks[2] - lkmalloc::tag_bytes, "header of 2");
+        model::name(blocks[2] - lkmalloc::tags_bytes, "footer of 1");
+        model::name(blocks[3] - lkmalloc::tag_bytes, "header of 3");
+        model::name(blocks[3] - lkmalloc::tags_bytes, "footer of 2");
+    }
+    void malloc(unsigned i) {
+        blocks[i] = heap.malloc(size, stripes, 0);
+        model::check(blocks[i] != nullptr, "no memory");
+        blocks[i][64] += 1; // as its program does
+    }
+    void free(unsigned i) {
+        blocks[i][64] += 1;
+        char *const p = blocks[i];
+        blocks[i] = nullptr;
+        heap.free(p, stripes, 0);
+    }
+    /// When no thread is inside, no two neighbours are free, and a list has what its tags say.
+    void finish() {
+        const char *ends[8] = {};
+        const char *starts[8] = {};
+        std::size_t bytes = 0;
+        unsigned n = 0;
+        heap.lists().for_each([&](const char *start, std::size_t length) {
+            model::check(n < 8, "too many free blocks");
+            starts[n] = start;
+            ends[n++] = start + length;
+            bytes += length;
+            model::check(lkmalloc::header_of(start) == lkmalloc::Tag(length, lkmalloc::State::free) &&
+                             lkmalloc::footer_before(start + length) == lkmalloc::header_of(start),
+                         "the tags of a free block are wrong");
+        });
+        for (unsigned i = 0; i < n; ++i) {
+            for (unsigned k = 0; k < n; ++k) {
+                model::check(ends[i] != starts[k], "two neighbours are free, and not one block");
+            }
+        }
+        std::size_t live = 0;
+        for (unsigned i = 0; i < 6; ++i) {
+            live += blocks[i] != nullptr ? size : 0;
+            for (unsigned k = i + 1; k < 6; ++k) {
+                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
+            }
+        }
+        model::check(bytes + live == Heap::largest * heap.stripes(), "bytes are lost");
+    }
+};
+struct LkNeighbours : Lk {
+    void thread(unsigned i) { free(1 + i); }
+};
+struct LkBothSides : Lk {
+    LkBothSides() { free(2); }
+    void thread(unsigned i) { free(i == 0 ? 1 : 3); }
+};
+struct LkFreeMalloc : Lk {
+    LkFreeMalloc() { free(2); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(1);
+        } else {
+            malloc(5);
+        }
+    }
+};
+const model::Kernel<LkNeighbours, 2> lk_neighbours("lkmalloc.neighbours",
+                                                   {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<LkBothSides, 2> lk_sides("lkmalloc.both_sides",
+                                             {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<LkFreeMalloc, 2> lk_malloc("lkmalloc.free_malloc",
+                                               {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<LkNeighbours, 3> lk_three("lkmalloc.three",
+                                              {.executions = 400'000, .short_executions = 2'000});
+
+// ---- Hoard
+
+struct HoardSmallest : HoardParameters {
+    static constexpr std::size_t superblock = 4_KiB;
+    static constexpr std::size_t slack = 1;
+    static constexpr unsigned heaps_per_processor = 4;
+    static constexpr std::size_t chunk = 32_KiB;
+    static unsigned processors() { return 1; }
+};
+
+/// Two superblocks of a thread's heap; its frees bring it to give one away, while another thread frees in it.
+template <bool Malloc>
+struct HoardOwnerMoves {
+    using Heap = Hoard<HoardSmallest>;
+    static constexpr std::size_t size = 1000;
+    Heap heap;
+    void *blocks[16] = {};
+
+    HoardOwnerMoves() {
+        for (unsigned i = 0; i < 9; ++i) {
+            malloc(i);
+        }
+        for (unsigned i = 0; i < 3; ++i) {
+            free(i);
+        }
+    }
+    void malloc(unsigned i) {
+        blocks[i] = heap.malloc(size);
+        model::check(blocks[i] != nullptr, "no memory");
+        static_cast<int *>(blocks[i])[10] += 1;
+    }
+    void free(unsigned i) {
+        static_cast<int *>(blocks[i])[10] += 1;
+        heap.free(blocks[i]);
+        blocks[i] = nullptr;
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(4);
+            free(5);
+        } else {
+            free(3);
+            if (Malloc) {
+                malloc(10);
+            }
+        }
+    }
+    void finish() {
+        heap.for_each_heap([](auto &h) { model::check(h.check(), "a heap's account is wrong"); });
+        for (unsigned i = 0; i < 16; ++i) {
+            for (unsigned k = i + 1; k < 16; ++k) {
+                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
+            }
+        }
+    }
+};
+const model::Kernel<HoardOwnerMoves<false>, 2> hoard_free("hoard.owner_moves",
+                                                          {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<HoardOwnerMoves<true>, 2>
+    hoard_malloc("hoard.owner_moves.malloc", {.executions = 400'000, .short_executions = 3'000});
+
+} // namespace

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+//
+// The malloc itself, of two or three threads: owner's paths against remote frees, visits, threads that end, and forks.
+// At the end of each execution all blocks are freed and all heaps handed over, and nothing may be left.
+#include "model.hpp"
+
+#include <allocators/cairn.hpp>
+
+using namespace cairn;
+
+namespace {
+
+struct Life {
+    static bool attached() { return true; }
+    static void grew() {}
+    static void surplus() {}
+};
+
+/// As the flagship, but for a slack of a few blocks, so that superblocks move soon. A superblock of the largest class of one
+/// slot has eight blocks, and each remote free is a step, which is told.
+using Discipline = Emptiness<16_KiB, 1, 3>;
+using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+class Malloc : public OwnerRouted<Classes, Discipline, Life> {
+    using Slow = Routes<Classes, Discipline, Life>;
+
+public:
+    void visit(unsigned i, bool retire) {
+        if (retire) {
+            visit_to_retire(*heaps[i]);
+        } else {
+            visit_to_settle(*heaps[i]);
+        }
+    }
+    void attach(unsigned i) {
+        void *const p = malloc(16);
+        heaps[i] = Slow::threads_.mine();
+        free(p);
+        heaps[i]->give_empty();
+    }
+    Heap *heaps[model::most_threads] = {};
+};
+
+constexpr std::size_t size = 8_KiB;
+constexpr unsigned of_one = 8; ///< blocks in a superblock
+
+template <unsigned Threads>
+struct Base {
+    Malloc heap;
+    void *blocks[2 * of_one] = {};
+    unsigned count = 0;
+    OwnerLine *superblocks[8] = {};
+
+    Base() {
+        for (unsigned i = 0; i < Threads; ++i) {
+            model::as_thread(i, [&] { heap.attach(i); });
+        }
+    }
+    /// Thread `i` has so many blocks more.
+    void give(unsigned i, unsigned n) {
+        model::as_thread(i, [&] {
+            for (; n > 0; --n) {
+                void *const p = blocks[count++] = heap.malloc(size);
+                model::check(p != nullptr, "no memory");
+                know(p);
+                auto *const s = owner_line_of(shared_line_at(address_of(p)));
+                model::name(&shared_of(s)->remote, "remote");
+                model::name(&shared_of(s)->owner, "owner");
+                model::name(&shared_of(s)->notify, "notify");
+                model::name(&shared_of(s)->pending_next, "next");
+                model::name(&heap.heaps[i]->presence(), "mark");
+                model::name(reinterpret_cast<char *>(&heap.heaps[i]->presence()) + sizeof(void *), "lock");
+            }
+        });
+    }
+    static void use(void *p) { // as its program does
+        model::check(p != nullptr, "no memory");
+        static_cast<int *>(p)[4] += 1;
+        static_cast<int *>(p)[size / sizeof(int) - 1] += 1;
+    }
+    void free(unsigned block) {
+        use(blocks[block]);
+        void *const p = blocks[block];
+        blocks[block] = nullptr;
+        heap.free(p);
+    }
+    void malloc(unsigned block) { use(blocks[block] = heap.malloc(size)); }
+    /// Nobody has a block that another one has; all come back.
+    void finish() {
+        for (unsigned i = 0; i < 2 * of_one; ++i) {
+            for (unsigned k = i + 1; k < 2 * of_one; ++k) {
+                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
+            }
+        }
+        model::as_thread(0, [&] {
+            for (void *&p : blocks) {
+                if (p != nullptr) {
+                    know(p);
+                    heap.free(p);
+                    p = nullptr;
+                }
+            }
+        });
+        for (unsigned i = 0; i < Threads; ++i) {
+            model::as_thread(i, [&] { heap.detach(); });
+        }
+        for (const OwnerLine *const s : superblocks) {
+            if (s != nullptr && Segment::of(s)->kind(Segment::of(s)->slot_of(s)) == SlotKind::superblock) {
+                const RemoteWord word{shared_of(s)->remote.load()};
+                model::check(word.owner() == 0 && !word.queued(), "a superblock stays where no thread is");
+                model::check(s->live() == word.count() && s->accounted == 0,
+                             "a block that was freed is not free");
+            }
+        }
+    }
+    void know(const void *p) {
+        OwnerLine *const s = owner_line_of(shared_line_at(address_of(p)));
+        for (OwnerLine *&known : superblocks) {
+            if (known == nullptr || known == s) {
+                known = s;
+                return;
+            }
+        }
+    }
+};
+
+/// One superblock, full; others free some of its blocks while its owner looks for one.
+struct RemoteAndMalloc : Base<2> {
+    RemoteAndMalloc() { give(0, of_one); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            malloc(9);
+        } else {
+            free(0);
+            free(1);
+        }
+    }
+};
+const model::Kernel<RemoteAndMalloc, 2> remote_malloc("flagship.remote.malloc",
+                                                      {.executions = 400'000, .short_executions = 3'000});
+
+struct RemoteAndFree : Base<2> {
+    RemoteAndFree() { give(0, of_one); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(2);
+            free(3);
+        } else {
+            free(0);
+            free(1);
+        }
+    }
+};
+const model::Kernel<RemoteAndFree, 2> remote_free("flagship.remote.free",
+                                                  {.executions = 400'000, .short_executions = 3'000});
+
+/// Two free into it; nobody else.
+struct TwoRemote : Base<3> {
+    TwoRemote() { give(2, 4); }
+    void thread(unsigned i) {
+        if (i < 2) {
+            free(i);
+            free(i + 2);
+        }
+    }
+};
+const model::Kernel<TwoRemote, 3> two_remote("flagship.remote.two",
+                                             {.executions = 400'000, .short_executions = 3'000});
+
+/// The owner ends meanwhile.
+struct RemoteAndEnd : Base<2> {
+    RemoteAndEnd() { give(0, 3); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.detach();
+        } else {
+            free(0);
+            free(1);
+        }
+    }
+};
+const model::Kernel<RemoteAndEnd, 2> remote_end("flagship.remote.end",
+                                                {.executions = 400'000, .short_executions = 3'000});
+
+/// A superblock in the global heap: one frees into it, another one takes it.
+struct RemoteAndAdopt : Base<2> {
+    RemoteAndAdopt() {
+        give(0, 4);
+        model::as_thread(0, [&] {
+            heap.detach();
+            heap.attach(0);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(0);
+            free(1);
+        } else {
+            malloc(9);
+        }
+    }
+};
+const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
+                                                    {.executions = 400'000, .short_executions = 3'000});
+
+/// A visitor, while the owner uses what it has.
+template <bool Retire, bool Free, bool Malloc>
+struct VisitAndUse : Base<2> {
+    VisitAndUse() {
+        give(0, 3);
+        model::as_thread(0, [&] { free(2); });
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            heap.visit(0, Retire);
+            return;
+        }
+        if (Free) {
+            free(0);
+        }
+        if (Malloc) {
+            malloc(9);
+        }
+    }
+};
+const model::Kernel<VisitAndUse<true, true, false>, 2>
+    visit_free("flagship.visit.free", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndUse<true, false, true>, 2>
+    visit_malloc("flagship.visit.malloc", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndUse<true, true, true>, 2>
+    visit_both("flagship.visit.both", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndUse<false, true, true>, 2>
+    settle_both("flagship.settle.both", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndUse<true, true, true>, 2>
+    visit_refused("flagship.visit.no_membarrier",
+                  {.executions = 400'000, .short_executions = 2'000, .refuse_fence = true});
+const model::Kernel<VisitAndUse<true, true, false>, 2> muted_1("flagship.visit.free.no_fence",
+                                                               {.mute_fence = 2, .must_fail = ""});
+const model::Kernel<VisitAndUse<true, false, true>, 2> muted_2("flagship.visit.malloc.no_fence",
+                                                               {.mute_fence = 2, .must_fail = ""});
+
+/// Remote frees that make the visitor come, while the owner frees and allocates.
+struct RemoteAndVisit : Base<2> {
+    RemoteAndVisit() { give(0, 5); }
+    void thread(unsigned i) {
+        if (i == 1) {
+            free(0);
+            free(1);
+            free(2);
+        } else {
+            free(3);
+            malloc(9);
+        }
+    }
+};
+const model::Kernel<RemoteAndVisit, 2> remote_visit("flagship.remote.visit",
+                                                    {.executions = 400'000, .short_executions = 2'000});
+
+/// Visitors, and an owner that ends.
+struct VisitAndEnd : Base<3> {
+    VisitAndEnd() {
+        give(0, 3);
+        model::as_thread(0, [&] { free(2); });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.detach();
+        } else {
+            heap.visit(0, i == 1);
+        }
+    }
+};
+const model::Kernel<VisitAndEnd, 3> visit_end("flagship.visit.end",
+                                              {.executions = 400'000, .short_executions = 2'000});
+
+/// Fork: the thread that forks is alone with the memory as the others have left it, at any step of theirs.
+template <bool Visitor>
+struct Fork : Base<2> {
+    Fork() {
+        give(0, 3);
+        give(1, 2);
+        model::as_thread(0, [&] { free(2); });
+    }
+    bool lost[2 * of_one] = {};
+    void thread(unsigned i) {
+        if (i == 1) {
+            if (Visitor) {
+                heap.visit(0, true);
+            } else {
+                free(0);
+                malloc(9);
+                free(3);
+            }
+            return;
+        }
+        model::fork_alone();
+        heap.repair_after_fork();
+        malloc(10);
+        free(1);
+        malloc(11);
+    }
+    /// What the other one was about to hand out or take back may leak.
+    void finish() {
+        for (unsigned i = 0; i < 2 * of_one; ++i) {
+            for (unsigned k = i + 1; k < 2 * of_one; ++k) {
+                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
+            }
+        }
+    }
+};
+const model::Kernel<Fork<false>, 2> fork_in_heap("flagship.fork",
+                                                 {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<Fork<true>, 2> fork_in_visit("flagship.fork.visitor",
+                                                 {.executions = 400'000, .short_executions = 2'000});
+
+} // namespace
