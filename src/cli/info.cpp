@@ -5,6 +5,7 @@
 #include <src/cli/commands.hpp>
 #include <src/cli/libraries.hpp>
 
+#include <allocators/bound.hpp>
 #include <allocators/cairn.hpp>
 #include <src/malloc/option_text.hpp>
 
@@ -27,17 +28,8 @@ struct NoLife {
 };
 using Allocator = Flagship<NoLife>;
 using Classes = Allocator::SizeClasses;
-using Discipline = Allocator::Emptiness;
 
-constexpr std::size_t superblock_bytes(unsigned size_class) {
-    return slot_size * Allocator::Level::Global::Maker::slots_of_class(size_class);
-}
-
-/// What there may be for each heap besides K S: the same once more in the global heap, what is free in the bins,
-/// and the heap itself.
-constexpr std::size_t heap_constant() {
-    return Discipline::slack + Discipline::bins_slack + Discipline::bins_step + sizeof(Allocator::Heap);
-}
+using Limits = Bound<Allocator>;
 
 /// The word in brackets of the kernel's setting.
 std::string transparent_huge_pages() {
@@ -57,11 +49,21 @@ Json gather() {
     all["system"] = {{"page_size", platform::vm::page_size()},
                      {"transparent_huge_pages", transparent_huge_pages()}};
     all["bound"] = {
-        {"f", static_cast<double>(Discipline::numerator) / static_cast<double>(Discipline::denominator)},
-        {"ks", Discipline::slack},
+        {"f", Limits::fraction},
+        {"ks", Limits::slack},
         {"superblock_small", slot_size},
-        {"superblock_longest", superblock_bytes(Classes::count - 1)},
-        {"heap_constant", heap_constant()},
+        {"superblock_longest", Limits::span_of_class(Classes::count - 1)},
+        {"in_bins", Limits::in_bins},
+        {"in_all_bins", Limits::in_all_bins},
+        {"last_taken", Limits::last_taken},
+        {"in_global_heap", Limits::in_global_heap},
+        {"told", Limits::told},
+        {"heap", Limits::itself},
+        {"heap_constant", static_cast<std::size_t>(Limits::per_heap())},
+        {"untold", Limits::untold},
+        {"share", Limits::share},
+        {"runs_slack", PurgingRuns::slack},
+        {"runs_fraction", 1.0 / PurgingRuns::fraction},
     };
     all["allocators"] = allocator_names();
     for (const Option &option : option_table) {
@@ -73,7 +75,7 @@ Json gather() {
     }
     for (unsigned c = 0; c < Classes::count; ++c) {
         const std::size_t size = Classes::size_of(c);
-        const std::size_t superblock = superblock_bytes(c);
+        const std::size_t superblock = Limits::span_of_class(c);
         all["size_classes"].push_back(
             {{"block_size", size}, {"superblock", superblock}, {"blocks", superblock / size}});
     }
@@ -83,18 +85,27 @@ Json gather() {
 void print(const Json &all) {
     const Json &bound = all["bound"];
     const auto text = [](const Json &value) { return value.get<std::string>(); };
-    std::cout
-        << "cairn " << text(all["version"]) << ", " << text(all["build"]["type"]) << ", built with "
-        << text(all["build"]["compiler"]) << "\npage size " << all["system"]["page_size"]
-        << ", transparent huge pages: " << text(all["system"]["transparent_huge_pages"])
-        << "\n\nmemory for small blocks <= U / (1 - f) + P (K S + heap constant), U the peak of live bytes, "
-           "P the heaps\n"
-        << "  f              " << bound["f"] << "\n  K S            " << bound["ks"]
-        << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
-        << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
-        << "\n  heap constant  " << bound["heap_constant"]
-        << " bytes: K S in the global heap, free blocks in the bins, the heap itself\n\nallocators (cairn "
-           "run --allocator NAME)\n ";
+    std::cout << "cairn " << text(all["version"]) << ", " << text(all["build"]["type"]) << ", built with "
+              << text(all["build"]["compiler"]) << "\npage size " << all["system"]["page_size"]
+              << ", transparent huge pages: " << text(all["system"]["transparent_huge_pages"])
+              << "\n\nmemory for small blocks <= (U + free, but untold) / (1 - f) + P times the heap "
+                 "constant: docs/bound.md"
+              << "\n  f              " << bound["f"] << "\n  K S            " << bound["ks"]
+              << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
+              << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
+              << "\n  untold         " << bound["untold"] << " of a superblock, at most"
+              << "\n  share          " << bound["share"]
+              << ": a block's share of its superblock by its length, at most"
+              << "\n  heap constant  " << bound["heap_constant"] << " bytes: " << bound["in_bins"]
+              << " free in bins or anywhere (until its owner looks or it retires, up to "
+              << bound["in_all_bins"] << "),\n                 " << bound["last_taken"]
+              << " for the superblock taken last, " << bound["in_global_heap"]
+              << " in the global heap,\n                 " << bound["told"]
+              << " / (1 - f) freed by others and told, " << bound["heap"] << " for the heap itself"
+              << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
+              << bound["runs_slack"] << " bytes"
+              << "\n\nallocators (cairn "
+                 "run --allocator NAME)\n ";
     for (const Json &name : all["allocators"]) {
         std::cout << ' ' << text(name);
     }

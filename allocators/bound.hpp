@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// Bound: the constants of the theorem of docs/bound.md, computed from the allocator that it is about.
+//
+// Adds:    what each heap may have free and why; how much of a superblock may be free without anybody having been told;
+//          the whole bound as a function of U and P. All in bytes.
+// Keeps:   nothing: a page of arithmetic, by which `cairn info` and tests say what is promised.
+// Needs:   an owner-routed allocator (allocators/cairn.hpp).
+// Source:  Hoard, section 4, Theorem 1.
+#pragma once
+
+#include <cairn/thread/owner_routed.hpp>
+
+#include <algorithm>
+
+namespace cairn {
+
+template <class Allocator>
+struct Bound {
+    using Classes = typename Allocator::SizeClasses;
+    using Discipline = typename Allocator::Emptiness;
+    using Maker = typename Allocator::Level::Global::Maker;
+
+    static constexpr std::size_t span_of_class(unsigned c) { return slot_size * Maker::slots_of_class(c); }
+    static constexpr unsigned capacity_of_class(unsigned c) {
+        return static_cast<unsigned>(span_of_class(c) / Classes::size_of(c));
+    }
+
+    /// f.
+    static constexpr double fraction = 1.0 * Discipline::numerator / Discipline::denominator;
+    /// K S.
+    static constexpr std::size_t slack = Discipline::slack;
+
+    // ---- what a heap may have besides its live blocks / (1 - f)
+
+    /// Free and known: K S, or where the superblocks that it allocates from hold it, what the owner leaves them.
+    static constexpr std::size_t in_bins = std::max(slack, Discipline::bins_slack + Discipline::bins_step);
+    /// The same while only others look: a superblock of each class, until the heap retires.
+    static constexpr std::size_t in_all_bins = [] {
+        std::size_t all = 0;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            all += span_of_class(c);
+        }
+        return all;
+    }();
+    /// The superblock that it took last, until its next slow path.
+    static constexpr std::size_t last_taken = span_of_class(Classes::count - 1);
+    /// Freed by others and told, until somebody takes it in.
+    static constexpr std::size_t told = slack;
+    /// Its part of what lies free in the global heap.
+    static constexpr std::size_t in_global_heap = slack;
+    /// The heap itself.
+    static constexpr std::size_t itself = sizeof(typename Allocator::Heap);
+
+    static constexpr double per_heap(std::size_t bins = in_bins) {
+        return static_cast<double>(bins + last_taken + in_global_heap + itself) +
+               static_cast<double>(told) / (1 - fraction);
+    }
+
+    // ---- what is in proportion
+
+    /// Blocks of a superblock that may be free though it counts them as live: as many freed by its owner, and as many by
+    /// others, as stay below the next look.
+    static constexpr unsigned untold_blocks(unsigned c) {
+        return 2 * (Discipline::step_of(capacity_of_class(c)) - 1);
+    }
+    /// The same as a part of the superblock, at most.
+    static constexpr double untold = [] {
+        double most = 0;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            most = std::max(most, 1.0 * untold_blocks(c) / capacity_of_class(c));
+        }
+        return most;
+    }();
+
+    /// A block's share of its superblock, which it shares with the blocks' equals and a rest too short for one.
+    static constexpr double share_of_class(unsigned c) {
+        return static_cast<double>(span_of_class(c)) / capacity_of_class(c);
+    }
+    /// Share by length of the size class, at most.
+    static constexpr double share = [] {
+        double most = 1;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            most = std::max(most, share_of_class(c) / static_cast<double>(Classes::size_of(c)));
+        }
+        return most;
+    }();
+
+    /// The most that superblocks may have, given that at most `live` bytes in shares were live, all of one size class, and
+    /// so many heaps in use.
+    static constexpr double most(double live, double heaps, std::size_t bins) {
+        return (live + (1 - fraction) * heaps * per_heap(bins)) / (1 - fraction - untold);
+    }
+};
+
+} // namespace cairn
