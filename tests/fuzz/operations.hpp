@@ -75,10 +75,12 @@ private:
     static constexpr unsigned places_ = 96;
     static constexpr std::size_t most_live_ = std::size_t{96} << 20;
 
-    /// The beginning, one byte of each page, the end.
+    static constexpr std::size_t step(std::size_t i) { return i < 256 ? 1 : i < 65536 ? 4096 : 65536; }
+
+    /// The beginning, some bytes further on, the end.
     template <class F>
     static void each(const Block &block, std::size_t end, F f) {
-        for (std::size_t i = 0; i < end; i += i < 256 ? 1 : 4096) {
+        for (std::size_t i = 0; i < end; i += step(i)) {
             f(block.p[i], static_cast<unsigned char>(block.seed + i));
         }
         if (block.size != 0 && end == block.size) {
@@ -90,7 +92,7 @@ private:
     }
     static void check(const Block &block, std::size_t end) {
         const std::size_t last = block.size - 1; // has a value of its own
-        for (std::size_t i = 0; i < end && i < last; i += i < 256 ? 1 : 4096) {
+        for (std::size_t i = 0; i < end && i < last; i += step(i)) {
             FUZZ_CHECK(block.p[i] == static_cast<unsigned char>(block.seed + i));
         }
         FUZZ_CHECK(end <= last || block.p[last] == static_cast<unsigned char>(~block.seed));
@@ -126,7 +128,7 @@ private:
         case 2:
             return 1u + a + 256u * b;
         default: // around a power of two, up to 32 MiB
-            return (std::size_t{1} << (3 + a % 23)) + b % 32 - (b % 32 < 16 ? 0 : 31);
+            return (std::size_t{1} << (5 + a % 21)) + b % 32 - 16;
         }
     }
 
@@ -155,7 +157,7 @@ private:
         case 5:
             put(block);
             if (room_for(size) && granted(block, Target::malloc_zeroed(size), size, size < 16 ? 8 : 16)) {
-                for (std::size_t i = 0; i < size; i += i < 1024 ? 1 : 509) {
+                for (std::size_t i = 0; i < size; i += step(i)) {
                     FUZZ_CHECK(block.p[i] == 0);
                 }
                 fill(block);

@@ -19,7 +19,11 @@ std::atomic<unsigned> turn{0};
 
 struct Target {
     static void *malloc(std::size_t size) {
-        void *const p = turn++ % 4 == 0 ? ::operator new(size, std::nothrow) : std::malloc(size);
+        if (turn++ % 4 == 0) {
+            return ::operator new(size, std::nothrow);
+        }
+        errno = 0;
+        void *const p = std::malloc(size);
         FUZZ_CHECK(p != nullptr || errno == ENOMEM);
         return p;
     }
