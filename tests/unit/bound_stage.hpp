@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+//
+// A stage for adversaries of the bound: some threads, of which one at a time does something, so that whoever looks
+// sees an allocator that stands still. Everything that the theorem of docs/bound.md is about is counted from the
+// superblocks' own descriptors, and compared with it.
+#pragma once
+
+#include <allocators/bound.hpp>
+#include <allocators/cairn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace cairn::test {
+
+struct StageLife {
+    static bool attached() { return true; }
+    static void grew() noexcept {}
+    static void surplus() {}
+};
+
+struct Subject : Flagship<StageLife> {
+    /// The calling thread's heap, a new one if it has none.
+    Heap *mine() {
+        if (!this->Routes::threads_.attached()) {
+            this->free(this->malloc(1));
+        }
+        return this->Routes::threads_.mine();
+    }
+};
+
+// As docs/bound.md and `cairn info` publish them: what the code has may change only together with these.
+struct Published {
+    static constexpr double f = 1.0 / 3;
+    static constexpr double in_all_bins = (57 + 8 * (2 + 4 + 8)) * 65536; ///< superblocks of 1, 2, 4, 8 slots
+    static constexpr double in_bins = 1152 * 1024;
+    static constexpr double last_taken = 512 * 1024;
+    static constexpr double told = 128 * 1024;
+    static constexpr double in_global_heap = 128 * 1024;
+    static constexpr double untold = 0.25;
+    static constexpr double share = 131072.0 / 119808;
+};
+
+/// What the descriptors say at one moment; bytes, live ones in shares of superblocks.
+struct Counted {
+    struct OfHeap {
+        double held = 0;      ///< a_i: touched bytes of superblocks
+        double accounted = 0; ///< u_i as the heap knows it
+        double live = 0;      ///< u_i as it is
+        double untold = 0;    ///< freed, and nobody was told
+        double told = 0;      ///< freed by others and told, but not yet taken in
+
+        /// Touched beyond what the accounted blocks allow.
+        double excess() const { return held - accounted / (1 - Published::f); }
+    };
+    std::vector<OfHeap> heaps; ///< by number; 0 is the global heap
+    std::vector<double>
+        free_in_global; ///< by size class, as the global heap knows it, of superblocks with live blocks
+    double held = 0;    ///< A: touched bytes of all superblocks
+    double spans = 0;   ///< with what they have not touched yet
+    double live = 0;
+    double untold = 0;
+};
+
+class Stage {
+public:
+    using Classes = Subject::SizeClasses;
+    using Limits = Bound<Subject>;
+    using Heap = Subject::Heap;
+
+    struct Block {
+        void *p;
+        OwnerLine *superblock;
+    };
+
+    explicit Stage(unsigned threads) : blocks_(threads), heaps_(threads) {
+        for (unsigned t = 0; t < threads; ++t) {
+            actors_.push_back(std::make_unique<Actor>());
+        }
+        for (unsigned t = 0; t < threads; ++t) {
+            act(t, [this, t] { heaps_[t] = subject_.mine(); });
+        }
+    }
+    ~Stage() {
+        clear();
+        for (unsigned t = 0; t < threads(); ++t) {
+            act(t, [] { subject_.detach(); });
+        }
+    }
+    Stage(const Stage &) = delete;
+    Stage &operator=(const Stage &) = delete;
+
+    unsigned threads() const { return static_cast<unsigned>(actors_.size()); }
+    std::vector<Block> &blocks(unsigned thread, unsigned c) { return blocks_[thread][c]; }
+    double live() const { return live_; }
+    double peak() const { return peak_; }
+
+    /// Thread t does something, while all others sleep.
+    void act(unsigned t, const std::function<void()> &what) { actors_[t]->act(what); }
+
+    /// Thread t allocates so many bytes of a class, looking each time that a superblock was made.
+    void allocate(unsigned t, unsigned c, std::size_t bytes) {
+        act(t, [&] {
+            std::vector<Block> &mine = blocks_[t][c];
+            for (std::size_t n = bytes / Classes::size_of(c); n > 0; --n) {
+                live_ += Limits::share_of_class(c);
+                peak_ = std::max(peak_, live_);
+                peaks_[c] = std::max(peaks_[c], of_class_[c] += Limits::share_of_class(c));
+                const auto before = subject_.levels().global().counters();
+                const std::size_t resident = subject_.levels().resident_bytes();
+                const std::size_t unused = subject_.levels().surplus_bytes();
+                void *const p = subject_.malloc(Classes::size_of(c));
+                ASSERT_NE(p, nullptr);
+                mine.push_back({p, superblock_of(p)});
+                segments_.insert(Segment::of(address_of(p)));
+                if (const auto now = subject_.levels().global().counters(); now.fresh != before.fresh) {
+                    const bool grown =
+                        subject_.levels().resident_bytes() > resident && unused < Limits::span_of_class(c);
+                    look(grown, now.to_global == before.to_global ? c : Classes::count);
+                }
+            }
+        });
+        look();
+    }
+
+    /// Thread t frees those blocks that `from` has allocated of a class for which chosen() says so.
+    template <class Chosen>
+    void free(unsigned t, unsigned from, unsigned c, Chosen &&chosen) {
+        std::vector<Block> &all = blocks_[from][c];
+        const auto gone =
+            std::stable_partition(all.begin(), all.end(), [&](const Block &b) { return !chosen(b); });
+        act(t, [&] {
+            for (auto b = gone; b != all.end(); ++b) {
+                subject_.free(b->p);
+            }
+        });
+        const double bytes = static_cast<double>(all.end() - gone) * Limits::share_of_class(c);
+        live_ -= bytes;
+        of_class_[c] -= bytes;
+        all.erase(gone, all.end());
+        look();
+    }
+    void free_all(unsigned t, unsigned from, unsigned c) {
+        free(t, from, c, [](const Block &) { return true; });
+    }
+
+    /// Everything is freed and given back, and the peaks are forgotten.
+    void clear() {
+        for (unsigned t = 0; t < threads(); ++t) {
+            for (unsigned c = 0; c < Classes::count; ++c) {
+                if (!blocks_[t][c].empty()) {
+                    free_all(t, t, c);
+                }
+            }
+        }
+        for (unsigned t = 0; t < threads(); ++t) {
+            act(t, [this, t] {
+                subject_.detach();
+                heaps_[t] = nullptr;
+            });
+        }
+        subject_.trim(0);
+        for (unsigned t = 0; t < threads(); ++t) {
+            act(t, [this, t] { heaps_[t] = subject_.mine(); });
+        }
+        peak_ = worst_heap_ = worst_told_ = worst_global_ = worst_memory_ = uncarved_ = 0;
+        peaks_ = {};
+    }
+
+    Counted count() {
+        Counted now;
+        now.heaps.resize(1);
+        now.free_in_global.resize(Classes::count);
+        for (const Heap *heap : heaps_) {
+            now.heaps.resize(std::max<std::size_t>(now.heaps.size(), number_of(heap) + 1u));
+        }
+        for (Segment *segment : all_segments()) {
+            for (unsigned slot = metadata_slots; slot < segment->mapped_slots; ++slot) {
+                if (segment->kind(slot) == SlotKind::superblock) {
+                    add(now, &segment->owner_lines[slot]);
+                }
+            }
+        }
+        return now;
+    }
+
+    /// Compares with the theorem what is now, and what holds at a growth. `made`: a superblock of this class was, and nothing was
+    /// given to the global heap since it was asked for one (in the end heaps may be told to retire).
+    void look(bool grown = false, unsigned made = Classes::count) {
+        const Counted now = count();
+        EXPECT_NEAR(now.live, live_, 1) << "the descriptors agree with the program";
+        EXPECT_LE(now.untold, Published::untold * now.spans);
+        const double limit_of_heap = Published::in_all_bins + Published::last_taken;
+        for (std::size_t i = 1; i < now.heaps.size(); ++i) {
+            const Counted::OfHeap &h = now.heaps[i];
+            worst_heap_ = std::max(worst_heap_, h.excess() / limit_of_heap);
+            EXPECT_LE(h.excess(), limit_of_heap)
+                << "heap " << i << " has " << h.held << ", accounted " << h.accounted;
+        }
+        if (made < Classes::count) {
+            worst_global_ =
+                std::max(worst_global_, now.free_in_global[made] / (Published::in_global_heap * threads()));
+            EXPECT_LE(now.free_in_global[made], Published::in_global_heap * threads());
+        }
+        for (std::size_t i = 1; grown && i < now.heaps.size(); ++i) {
+            worst_told_ = std::max(worst_told_, now.heaps[i].told / Published::told);
+            EXPECT_LE(now.heaps[i].told, Published::told * Published::share) << "heap " << i;
+        }
+        if (std::count_if(peaks_.begin(), peaks_.end(), [](double peak) { return peak > 0; }) == 1) {
+            uncarved_ = grown ? now.spans - now.held : uncarved_;
+            const double limit =
+                Limits::most(peak_, threads(), static_cast<std::size_t>(Published::in_all_bins)) + uncarved_;
+            const auto taken = static_cast<double>(subject_.levels().resident_bytes());
+            worst_memory_ = std::max(worst_memory_, taken / limit);
+            EXPECT_LE(taken, limit) << "U = " << peak_;
+        }
+        ++looks_;
+    }
+
+    /// What was used up of each promise at the worst moment so far: 1 is all.
+    double worst_heap() const { return worst_heap_; }
+    double worst_told() const { return worst_told_; }
+    double worst_global() const { return worst_global_; }
+    double worst_memory() const { return worst_memory_; }
+    std::size_t looks() const { return looks_; }
+
+private:
+    /// A thread that does what it is told, and sleeps.
+    class Actor {
+    public:
+        Actor() : thread_([this] { run(); }) {}
+        ~Actor() {
+            what_ = nullptr;
+            go_.release();
+            thread_.join();
+        }
+        void act(const std::function<void()> &what) {
+            what_ = &what;
+            go_.release();
+            done_.acquire();
+        }
+
+    private:
+        void run() {
+            for (;;) {
+                go_.acquire();
+                if (what_ == nullptr) {
+                    return;
+                }
+                (*what_)();
+                done_.release();
+            }
+        }
+        const std::function<void()> *what_ = nullptr;
+        std::binary_semaphore go_{0}, done_{0};
+        std::thread thread_;
+    };
+
+    static unsigned number_of(const Heap *heap) { return const_cast<Heap *>(heap)->holdings().number(); }
+
+    static OwnerLine *superblock_of(const void *p) {
+        Segment *const segment = Segment::of(address_of(p));
+        unsigned slot = Segment::slot_of(address_of(p));
+        if (segment->kind(slot) == SlotKind::rest) {
+            slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
+        }
+        return &segment->owner_lines[slot];
+    }
+
+    std::set<Segment *> all_segments() const {
+        std::set<Segment *> all;
+        for (Segment *segment : segments_) {
+            for (; segment != nullptr && all.insert(segment).second; segment = segment->next) {
+            }
+        }
+        return all;
+    }
+
+    static void add(Counted &now, const OwnerLine *s) {
+        const RemoteWord remote{shared_of(s)->remote.load(std::memory_order_relaxed)};
+        const unsigned c = s->size_class;
+        const double share = Limits::share_of_class(c);
+        const double live = (1.0 * s->live() - remote.count()) * share;
+        const double accounted = s->accounted * share;
+        now.held += s->extent;
+        now.spans += static_cast<double>(span_of(s));
+        now.live += live;
+        ASSERT_LT(remote.owner(), now.heaps.size());
+        Counted::OfHeap &h = now.heaps[remote.owner()];
+        h.held += s->extent;
+        h.live += live;
+        h.accounted += accounted;
+        if (remote.owner() == 0 && s->accounted != 0) {
+            now.free_in_global[c] += std::max(0.0, s->extent - accounted);
+        }
+        double unknown = std::max(0.0, accounted - live);
+        if (remote.owner() != 0 && remote.queued()) {
+            const unsigned step = Subject::Emptiness::step_of(shared_of(s)->capacity);
+            const double told = remote.count() / step * step * share; // each step is told
+            h.told += told;
+            unknown = std::max(0.0, unknown - told);
+        }
+        EXPECT_LE(unknown, Limits::untold_blocks(c) * share + 1e-3) << "class " << Classes::size_of(c);
+        h.untold += unknown;
+        now.untold += unknown;
+    }
+
+    static inline constinit Subject subject_;
+
+    std::vector<std::array<std::vector<Block>, Classes::count>> blocks_;
+    std::vector<Heap *> heaps_;
+    std::vector<std::unique_ptr<Actor>> actors_;
+    std::set<Segment *> segments_;
+    std::array<double, Classes::count> of_class_{};
+    std::array<double, Classes::count> peaks_{};
+    double live_ = 0;
+    double peak_ = 0;
+    double uncarved_ = 0; ///< what superblocks had not touched when one was last made
+    double worst_heap_ = 0;
+    double worst_told_ = 0;
+    double worst_global_ = 0;
+    double worst_memory_ = 0;
+    std::size_t looks_ = 0;
+};
+
+} // namespace cairn::test

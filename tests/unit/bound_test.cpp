@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//
+// The theorem of docs/bound.md, term by term, at each step of adversaries: the patterns that blow other allocators up, one
+// for each constant, and one that searches by chance for the worst sequence, longer if CAIRN_SEARCH_SECONDS says so.
+#include "bound_stage.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <utility>
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+using Classes = Stage::Classes;
+using Limits = Stage::Limits;
+using Block = Stage::Block;
+constexpr unsigned class_of(std::size_t size) {
+    return Classes::class_of(size);
+}
+
+TEST(Bound, ConstantsAreThosePublished) {
+    EXPECT_EQ(Limits::fraction, Published::f);
+    EXPECT_EQ(Limits::in_bins, Published::in_bins);
+    EXPECT_EQ(Limits::in_all_bins, Published::in_all_bins);
+    EXPECT_EQ(Limits::last_taken, Published::last_taken);
+    EXPECT_EQ(Limits::told, Published::told);
+    EXPECT_EQ(Limits::in_global_heap, Published::in_global_heap);
+    EXPECT_LE(Limits::untold, Published::untold);
+    EXPECT_DOUBLE_EQ(Limits::share, Published::share);
+}
+
+/// One allocates, the next frees (Hoard, section 6.1).
+TEST(Bound, Ring) {
+    Stage stage(5);
+    for (const std::size_t size : {64u, 640u, 13312u}) {
+        for (unsigned turn = 0; turn < 3 * stage.threads(); ++turn) {
+            const unsigned now = turn % stage.threads();
+            stage.free_all(now, (turn + stage.threads() - 1) % stage.threads(), class_of(size));
+            stage.allocate(now, class_of(size), 3_MiB);
+        }
+        stage.clear();
+    }
+}
+
+/// One allocates, another frees (Hoard, section 2.2); that one never allocates.
+TEST(Bound, ProducerAndConsumer) {
+    Stage stage(2);
+    for (const std::size_t size : {16u, 1024u, 65536u}) {
+        for (unsigned turn = 0; turn < 10; ++turn) {
+            stage.allocate(0, class_of(size), 2_MiB);
+            stage.free_all(1, 0, class_of(size));
+        }
+        stage.clear();
+    }
+}
+
+/// All allocate and one frees for all, in the order of allocation.
+TEST(Bound, OneFreesForAll) {
+    Stage stage(5);
+    const unsigned c = class_of(320);
+    for (unsigned turn = 0; turn < 40; ++turn) {
+        stage.allocate(1 + turn % 4, c, 512_KiB);
+        if (turn > 8) {
+            stage.free_all(0, 1 + (turn - 3) % 4, c);
+        }
+    }
+    stage.clear();
+}
+
+/// Each bursts, frees all itself, and sleeps.
+TEST(Bound, IdlePool) {
+    Stage stage(8);
+    for (unsigned t = 0; t < stage.threads(); ++t) {
+        for (unsigned c = 0; c < Classes::count; c += 2) {
+            stage.allocate(t, c, 128_KiB);
+        }
+        for (unsigned c = 0; c < Classes::count; c += 2) {
+            stage.free_all(t, t, c);
+        }
+    }
+    EXPECT_GT(stage.worst_heap(), 0.1);
+    stage.clear();
+}
+
+/// One size after another, and a block in a hundred stays.
+TEST(Bound, ClassShift) {
+    Stage stage(2);
+    for (const unsigned c : {3u, 11u, 25u, 40u, 60u, 75u}) {
+        for (unsigned t = 0; t < 2; ++t) {
+            stage.allocate(t, c, 2_MiB);
+        }
+        for (unsigned t = 0; t < 2; ++t) {
+            unsigned n = 0;
+            stage.free(1 - t, t, c, [&](const Block &) { return ++n % 100 != 0; });
+        }
+    }
+    stage.clear();
+}
+
+/// A superblock in each bin, and others free all of it while the owner sleeps.
+TEST(Bound, SleeperWithAllBins) {
+    Stage stage(2);
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        stage.allocate(0, c, Limits::span_of_class(c));
+    }
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        bool first = true;
+        stage.free(1, 0, c, [&](const Block &) { return !std::exchange(first, false); });
+    }
+    stage.allocate(1, class_of(64), 4_MiB);
+    stage.clear();
+}
+
+/// While much lies free in superblocks that are just full enough to stay, bins fill as those go: what is free in all stays
+/// the same.
+TEST(Bound, BinsFillBehindSuperblocksThatGo) {
+    Stage stage(1);
+    const unsigned small = class_of(7168);
+    const unsigned last = Classes::count - 1;
+    stage.allocate(0, small, 300 * 9 * 7168);
+    std::unordered_map<OwnerLine *, unsigned> freed;
+    stage.free(0, 0, small, [&](const Block &b) { return freed[b.superblock]++ < 3; });
+    for (unsigned i = 0; i < 2; ++i) {
+        stage.allocate(0, last - i, 512_KiB);
+        stage.free_all(0, 0, last - i);
+    }
+    auto next = freed.begin();
+    for (unsigned i = 2; i < 8; ++i) {
+        stage.allocate(0, last - i, 7 * Classes::size_of(last - i));
+        for (unsigned n = 0; n < 7; ++n) {
+            bool one = true;
+            stage.free(0, 0, last - i, [&](const Block &) { return std::exchange(one, false); });
+            for (unsigned k = 0; k < 3; ++k, ++next) {
+                stage.free(0, 0, small, [&](const Block &b) { return b.superblock == next->first; });
+            }
+        }
+    }
+    stage.clear();
+}
+
+/// As much as possible is free of each superblock without anybody having been told.
+TEST(Bound, NobodyIsTold) {
+    Stage stage(6);
+    const unsigned c = class_of(64);
+    const unsigned step = Limits::untold_blocks(c) / 2;
+    for (unsigned t = 0; t < stage.threads(); ++t) {
+        stage.allocate(t, c, static_cast<std::size_t>(4e6 - stage.live()));
+        for (const unsigned who : {t, (t + 1) % stage.threads()}) {
+            std::unordered_map<OwnerLine *, unsigned> freed;
+            stage.free(who, t, c, [&](const Block &b) { return freed[b.superblock]++ < step; });
+        }
+    }
+    EXPECT_GT(stage.count().untold, 0.2 * stage.count().held);
+    stage.clear();
+}
+
+// ---- the search
+
+/// One thing that a thread does.
+struct Step {
+    unsigned thread, from, size_class;
+    unsigned
+        what; ///< 0, 1: allocate; 2: free all; 3: of each superblock as much as is not told; 4: a part; 5: all but one of each
+    double amount; ///< a part
+};
+using Sequence = std::vector<Step>;
+
+class Search {
+public:
+    Search(std::uint64_t seed, unsigned threads) : random_(seed), stage_(threads) {}
+
+    /// Plays it; what it used up of a promise at the worst moment.
+    double play(const Sequence &sequence) {
+        for (const Step &step : sequence) {
+            play(step);
+        }
+        const double worst = worth_ == 0   ? stage_.worst_memory()
+                             : worth_ == 1 ? stage_.worst_heap()
+                                           : stage_.worst_global();
+        memory_ = std::max(memory_, stage_.worst_memory());
+        heap_ = std::max(heap_, stage_.worst_heap());
+        told_ = std::max(told_, stage_.worst_told());
+        global_ = std::max(global_, stage_.worst_global());
+        stage_.clear();
+        return worst;
+    }
+
+    /// Climbs from a random sequence while that leads anywhere.
+    void climb() {
+        worth_ = random_() % 3;
+        classes_.clear();
+        for (std::uint64_t n = worth_ == 0 ? 1 : 1 + random_() % 6; n > 0; --n) {
+            classes_.push_back(static_cast<unsigned>(random_() % Classes::count));
+        }
+        Sequence best(30);
+        for (Step &step : best) {
+            step = any();
+        }
+        double most = play(best);
+        for (unsigned failures = 0; failures < 12 && !over();) {
+            Sequence next = best;
+            for (std::uint64_t n = 1 + random_() % 3; n > 0; --n) {
+                next[random_() % next.size()] = any();
+            }
+            const double now = play(next);
+            failures = now > most ? 0 : failures + 1;
+            if (now > most) {
+                most = now;
+                best = next;
+            }
+        }
+        ++climbs_;
+    }
+
+    void run(double seconds) {
+        end_ = Clock::now() +
+               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+        do {
+            climb();
+        } while (!over() && !testing::Test::HasFailure());
+        std::printf("%u climbs, %zu looks; at the worst of a promise: memory %.3f, a heap %.3f, told %.3f, "
+                    "global heap %.3f\n",
+                    climbs_, stage_.looks(), memory_, heap_, told_, global_);
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr double budget = 3 * 1024 * 1024;
+
+    bool over() const { return Clock::now() > end_; }
+
+    Step any() {
+        const auto below = [&](std::size_t n) { return static_cast<unsigned>(random_() % n); };
+        return {below(stage_.threads()), below(stage_.threads()), classes_[below(classes_.size())], below(6),
+                static_cast<double>(random_() % 1000) / 1000};
+    }
+
+    void play(const Step &step) {
+        std::unordered_map<OwnerLine *, unsigned> seen;
+        const unsigned c = step.size_class;
+        switch (step.what) {
+        case 0:
+        case 1:
+            stage_.allocate(step.thread, c,
+                            static_cast<std::size_t>(std::max(0.0, (budget - stage_.live()) *
+                                                                       (step.what == 0 ? 1 : step.amount))));
+            break;
+        case 2:
+            stage_.free_all(step.thread, step.from, c);
+            break;
+        case 3:
+            stage_.free(step.thread, step.from, c,
+                        [&](const Block &b) { return seen[b.superblock]++ < Limits::untold_blocks(c) / 2; });
+            break;
+        case 4:
+            stage_.free(step.thread, step.from, c, [&](const Block &b) {
+                return seen[b.superblock]++ < step.amount * Limits::capacity_of_class(c);
+            });
+            break;
+        default:
+            stage_.free(step.thread, step.from, c, [&](const Block &b) { return seen[b.superblock]++ != 0; });
+        }
+    }
+
+    std::mt19937_64 random_;
+    Stage stage_;
+    std::uint64_t worth_ = 0;
+    std::vector<unsigned> classes_;
+    Clock::time_point end_;
+    unsigned climbs_ = 0;
+    double memory_ = 0, heap_ = 0, told_ = 0, global_ = 0;
+};
+
+TEST(Bound, SearchForTheWorst) {
+    const char *const seconds = std::getenv("CAIRN_SEARCH_SECONDS");
+    const char *const seed = std::getenv("CAIRN_SEARCH_SEED");
+    Search search(seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1, 4);
+    search.run(seconds != nullptr ? std::strtod(seconds, nullptr) : 2);
+}
+
+} // namespace
