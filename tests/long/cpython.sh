@@ -11,7 +11,7 @@ export PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1
 tests=${CAIRN_LONG_TESTS:-$(sed 's/#.*//' "$here/cpython-tests.txt")}
 
 run() { # ALLOCATOR TEST
-    under "$1" timeout -k 5 "${CAIRN_LONG_LIMIT:-1800}" "$python" -m test -w "$2" >"$2.$1.log" 2>&1 </dev/null
+    under "$1" bounded "${CAIRN_LONG_LIMIT:-1800}" "$python" -m test -w "$2" >"$2.$1.log" 2>&1 </dev/null
 }
 
 failed='' also_glibc='' passed=0 all=0

@@ -121,7 +121,7 @@ for test in $tests; do
     for allocator in $present; do
         status=0
         out=out/$test.$allocator
-        TIMEOUTFACTOR=${CAIRN_LONG_PATIENCE:-3} under "$allocator" timeout -k 5 600 "bin/$test" >"$out" 2>&1 || status=$?
+        TIMEOUTFACTOR=${CAIRN_LONG_PATIENCE:-3} under "$allocator" bounded 600 "bin/$test" >"$out" 2>&1 || status=$?
         word=$(outcome $status "$out")
         printf ' %-11s' "$word" >>table.new
         [ "$allocator" != glibc ] || on_glibc=$word

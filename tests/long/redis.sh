@@ -30,7 +30,7 @@ fi
 
 run() { # ALLOCATOR UNIT
     log=$work/$(echo "$2" | tr / _).$1.log
-    (cd "$source" && under "$1" timeout -k 5 "${CAIRN_LONG_LIMIT:-1800}" tclsh tests/test_helper.tcl --clients 1 --single "$2") >"$log" 2>&1 </dev/null
+    (cd "$source" && under "$1" bounded "${CAIRN_LONG_LIMIT:-1800}" tclsh tests/test_helper.tcl --clients 1 --single "$2") >"$log" 2>&1 </dev/null
 }
 
 # Is it Cairn that the servers run on? They inherit the environment from tclsh.

@@ -32,7 +32,7 @@ try() { # NAME COMMAND...
     else
         failed="$failed $name"
     fi
-    echo "$name: status $status, $(tail -n 1 "$name.cairn.log")"
+    echo "$name: status $status, $(grep -e " errors out of " -e "fuzzcheck" "$name.cairn.log" | tail -n 1)"
 }
 
 tests=$(cd "$source/test" && ls malloc*.test fts3malloc.test fkey_malloc.test memsubsys*.test softheap1.test thread*.test | sed 's/\.test$//' |

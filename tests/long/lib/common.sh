@@ -108,3 +108,14 @@ under() {
         "$@"
     fi
 }
+
+# bounded SECONDS COMMAND...: in a session of its own; what is left of it after the end, whoever its parent is, is ended too.
+bounded() {
+    seconds=$1
+    shift
+    setsid sh -c 'echo $$ >"$0"; exec "$@"' "$work/session" timeout -k 5 "$seconds" "$@" &
+    ended=0
+    wait $! || ended=$?
+    pkill -KILL -s "$(cat "$work/session")" || true
+    return $ended
+}
