@@ -76,7 +76,7 @@ outcome() { # STATUS OUTPUT
     77) echo unsupported ;;
     124 | 137) echo hangs ;;
     *)
-        if grep -q 'Timed out' "$2"; then
+        if grep -q 'Timed out' "$2" && ! grep -q '^error:' "$2"; then
             echo hangs
         elif grep -q -e 'Assertion' -e 'got .Aborted' "$2"; then
             echo aborts
@@ -123,6 +123,8 @@ for test in $tests; do
         out=out/$test.$allocator
         TIMEOUTFACTOR=${CAIRN_LONG_PATIENCE:-3} under "$allocator" bounded 600 "bin/$test" >"$out" 2>&1 || status=$?
         word=$(outcome $status "$out")
+        head -c 100000 "$out" >"$out.head" # some fail millions of times
+        mv "$out.head" "$out"
         printf ' %-11s' "$word" >>table.new
         [ "$allocator" != glibc ] || on_glibc=$word
         if [ "$allocator" = cairn ]; then
