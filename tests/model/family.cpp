@@ -133,7 +133,7 @@ const model::Kernel<NbRound, 3> nb_rounds("nbmalloc.rounds", {.explore = model::
 struct LkSmallest {
     static constexpr unsigned subheaps = 1;
     static constexpr std::size_t alignment = 16;
-    static constexpr unsigned bins = 4;
+    static constexpr unsigned bins = 16;
     using List = lkmalloc::LastFreedFirst;
     static constexpr unsigned spins = 2;
     static constexpr std::size_t stripe = 64_KiB;
@@ -143,7 +143,6 @@ struct LkSmallest {
 
 struct Lk {
     using Heap = lkmalloc::Subheap<LkSmallest>;
-    static constexpr std::size_t size = 4_KiB;
     Heap heap;
     Heap::Stripes stripes;
     char *blocks[6] = {};
@@ -159,13 +158,15 @@ struct Lk {
         model::name(blocks[3] - lkmalloc::tag_bytes, "header of 3");
         model::name(blocks[3] - lkmalloc::tags_bytes, "footer of 2");
     }
+    /// Each of another list, so of another lock.
+    static constexpr std::size_t size_of(unsigned i) { return 48 + 16 * std::size_t{i}; }
     void malloc(unsigned i) {
-        blocks[i] = heap.malloc(size, stripes, 0);
+        blocks[i] = heap.malloc(size_of(i), stripes, 0);
         model::check(blocks[i] != nullptr, "no memory");
-        blocks[i][64] += 1; // as its program does
+        blocks[i][20] += 1; // as its program does
     }
     void free(unsigned i) {
-        blocks[i][64] += 1;
+        blocks[i][20] += 1;
         char *const p = blocks[i];
         blocks[i] = nullptr;
         heap.free(p, stripes, 0);
@@ -192,7 +193,7 @@ struct Lk {
         }
         std::size_t live = 0;
         for (unsigned i = 0; i < 6; ++i) {
-            live += blocks[i] != nullptr ? size : 0;
+            live += blocks[i] != nullptr ? lkmalloc::header_of(blocks[i]).size() : 0;
             for (unsigned k = i + 1; k < 6; ++k) {
                 model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
             }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mutants of the memory orders: mutants.py BUILD [--only TEXT] [--jobs N] [--list]
+"""Mutants of the memory orders: mutants.py BUILD [--only TEXT] [--jobs N]
 
-Each atomic operation of the headers below is made one step weaker, alone, in a copy of its header; the kernels of the
-model checker that use the header are compiled against the copy, and one of them has to fail. BUILD is a build folder
-with the model checker in it. Mutants that survive are in survivors.txt with a reason each; any other one is an error.
+Each atomic operation of the headers that the kernels of the model checker run through is made one step weaker, alone:
+the runtime takes the weaker order for it wherever the compiler has put it. A kernel has to fail. Then some other
+mistakes, each in a copy of its header, which the kernels are compiled against. BUILD is a build folder with the model
+checker in it. Mutants that survive are in survivors.txt with a reason each; any other one is an error.
 """
 import argparse
 import concurrent.futures
@@ -17,31 +18,15 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 
-# Which programs of kernels look at a header.
-headers = {
-    "sync/presence.hpp": ["presence"],
-    "sync/lock.hpp": ["presence"],
-    "platform/fence.hpp": ["presence"],
-    "sync/bounded_spin_lock.hpp": ["lists"],
-    "sync/tagged_stack.hpp": ["lists"],
-    "sync/ibm_freelist.hpp": ["lists", "family"],
-    "superblock/remote_free.hpp": ["flagship"],
-    "superblock/superblock.hpp": ["flagship"],
-    "superblock/pending.hpp": ["flagship"],
-    "superblock/notices.hpp": ["flagship"],
-    "superblock/global_heap.hpp": ["flagship"],
-    "thread/bins.hpp": ["flagship"],
-    "thread/holdings.hpp": ["flagship"],
-    "thread/taking.hpp": ["flagship"],
-    "thread/thread_heap.hpp": ["flagship"],
-    "thread/owner_routed.hpp": ["flagship"],
-    "thread/next_superblock.hpp": ["flagship"],
-    "family/nbmalloc_flat_set.hpp": ["family"],
-    "family/nbmalloc_move.hpp": ["family"],
-    "family/nbmalloc_keeper.hpp": ["family"],
-    "family/nbmalloc_places.hpp": ["family"],
-    "family/nbmalloc_small.hpp": ["family"],
-    "family/lkmalloc_free_lists.hpp": ["family"],
+programs = ["presence", "lists", "flagship", "family"]
+orders = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"]
+kinds = ["load", "store", "update", "failure", "fence"]
+weaker = {
+    "load": {"seq_cst": ["acquire"], "acquire": ["relaxed"]},
+    "failure": {"seq_cst": ["acquire"], "acquire": ["relaxed"]},
+    "store": {"seq_cst": ["release"], "release": ["relaxed"]},
+    "update": {"seq_cst": ["acq_rel"], "acq_rel": ["acquire", "release"], "acquire": ["relaxed"], "release": ["relaxed"]},
+    "fence": {"seq_cst": ["acq_rel"], "acq_rel": ["acquire", "release"], "acquire": ["relaxed"], "release": ["relaxed"]},
 }
 # What no weaker order says: the text, what takes its place, and what it is.
 broken = [
@@ -62,71 +47,66 @@ broken = [
     ("family/nbmalloc_move.hpp", "if (from == to)", "if (false)", "a move to where it is", ["family"]),
 ]
 
-order = re.compile(r"std::memory_order_(seq_cst|acq_rel|acquire|release)\b")
-implied = re.compile(r"\.(load\(\)|store\((?:true|false)\)|exchange\((?:true|false)\)|compare_exchange_(?:strong|weak)\("
-                     r"(?:[^(),]|\([^()]*\))+, (?:[^(),]|\([^()]*\))+\))")
 
 
-def weaker(kind, text, start):
-    """The orders one step below `kind`, by the operation whose call the order stands in."""
-    before = text[max(0, start - 400):start]
-    call = list(re.finditer(r"\b(atomic_signal_fence|atomic_thread_fence|load|store|exchange|compare_exchange_\w+|fetch_\w+)\(",
-                            before))
-    name = call[-1][1] if call else ""
-    if name == "atomic_signal_fence":
-        return []
-    if name == "load":
-        return {"seq_cst": ["acquire"], "acquire": ["relaxed"]}.get(kind, [])
-    if name == "store":
-        return {"seq_cst": ["release"], "release": ["relaxed"]}.get(kind, [])
-    return {"seq_cst": ["acq_rel"], "acq_rel": ["acquire", "release"]}.get(kind, ["relaxed"])
+def sites(build, program):
+    """{(file:line, kind, order): places} of the operations that the program's kernels do."""
+    path = build / "bin/model" / program
+    out = subprocess.run([str(path), "--quiet", "--sites"], capture_output=True, text=True, check=True).stdout
+    found = [line.split()[1:] for line in out.splitlines() if line.startswith("site ")]
+    asked = "".join(f"0x{int(place, 16) - 1:x}\n" for place, _, _ in found)
+    text = subprocess.run(["addr2line", "-a", "-i", "-e", str(path)], input=asked, capture_output=True, text=True,
+                          check=True).stdout
+    lines = {}
+    for block in re.split(r"^0x", text, flags=re.M)[1:]:
+        address, *frames = block.split("\n")
+        for frame in frames:  # the innermost of ours
+            if "/include/cairn/" in frame and "/simulated/" not in frame:
+                lines[int(address, 16)] = frame.split("/include/cairn/")[-1].split(" ")[0]
+                break
+    result = {}
+    for place, kind, order in found:
+        line = lines.get(int(place, 16) - 1)
+        if line is not None:
+            result.setdefault((line, kinds[int(kind)], orders[int(order)]), []).append(f"{place}:{kind}")
+    return result
 
 
-def strip(text):
-    """Comments do not have operations."""
-    return re.sub(r"//[^\n]*", lambda m: " " * len(m[0]), text)
+def weaken(build, wanted):
+    """(key, [(program, places)], order) of each mutant."""
+    of_all = {}
+    for program in programs:
+        for site, places in sites(build, program).items():
+            of_all.setdefault(site, []).append((program, ",".join(places)))
+    for (line, kind, order), where in sorted(of_all.items()):
+        name, number = line.rsplit(":", 1)
+        code = (root / "include/cairn" / name).read_text(encoding="utf-8").splitlines()[int(number) - 1].strip()
+        for lower in weaker[kind].get(order, []):
+            key = f"{name}: {code}: {kind}, {order} to {lower}"
+            if wanted in key:
+                yield key, where, orders.index(lower)
 
 
-def mutants():
-    for name, programs in headers.items():
-        path = root / "include" / "cairn" / name
-        if not path.is_file():
-            continue
-        text = path.read_text(encoding="utf-8")
-        code = strip(text)
-        seen = {}
-
-        def made(start, end, new, what, text=text, name=name, programs=programs, seen=seen):
-            line = text[text.rfind("\n", 0, start) + 1:text.find("\n", start)].strip()
-            key = f"{name}: {line}: {what}"
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > 1:
-                key += f" ({seen[key]})"
-            return key, name, text[:start] + new + text[end:], programs
-
-        for found in order.finditer(code):
-            for lower in weaker(found[1], code, found.start()):
-                yield made(found.start(), found.end(), f"std::memory_order_{lower}", f"{found[1]} to {lower}")
-        for found in implied.finditer(code):
-            if "moves.load()" in code[found.start() - 5:found.end()]:  # a double word: it has one order only
-                continue
-            lower = "acquire" if found[1].startswith("load") else "release" if found[1].startswith("store") else "acq_rel"
-            new = found[0][:-1] + ("" if found[1].startswith("load") else ", ") + f"std::memory_order_{lower})"
-            yield made(found.start(), found.end(), new, f"seq_cst to {lower}")
-    for name, old, new, what, programs in broken:
-        text = (root / "include" / "cairn" / name).read_text(encoding="utf-8")
-        if old not in text:
-            sys.exit(f"mutants.py: {name} has no `{old}` any more")
-        yield f"{name}: {what}", name, text.replace(old, new), programs
+def try_weaker(build, mutant):
+    key, where, order = mutant
+    for program, places in where:
+        try:
+            ran = subprocess.run(["nice", "-n", "19", str(build / "bin/model" / program), "--quiet", "--weaken", places,
+                                  str(order)], capture_output=True, text=True, timeout=300, check=False)
+        except subprocess.TimeoutExpired:
+            return key, "killed", "does not end"
+        if ran.returncode != 0:
+            return key, "killed", ran.stdout.split("\n")[0]
+    return key, "survived", ""
 
 
-def try_one(build, mutant):
-    key, name, text, programs = mutant
+def try_copy(build, mutant):
+    key, name, text, users = mutant
     with tempfile.TemporaryDirectory(prefix="mutant") as folder:
         copy = pathlib.Path(folder) / "cairn" / name
         copy.parent.mkdir(parents=True)
         copy.write_text(text, encoding="utf-8")
-        for program in programs:
+        for program in users:
             made = pathlib.Path(folder) / program
             compiled = subprocess.run(
                 ["nice", "-n", "19", "clang++-19", "-std=c++20", "-O1", "-w", "-fsanitize=thread", "-mllvm",
@@ -155,26 +135,30 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--no-copies", action="store_true", help="weaker orders only")
     wanted = parser.parse_args()
+    build = wanted.build.resolve()
     reasons = {}
     for line in (here / "survivors.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             key, _, reason = line.partition(" | ")
             reasons[key] = reason
-    all_of_them = [m for m in mutants() if wanted.only in m[0]]
-    if wanted.list:
-        print("\n".join(m[0] for m in all_of_them))
-        return 0
+    jobs = [(try_weaker, mutant) for mutant in weaken(build, wanted.only)]
+    for name, old, new, what, users in [] if wanted.no_copies else broken:
+        text = (root / "include" / "cairn" / name).read_text(encoding="utf-8")
+        if old not in text:
+            sys.exit(f"mutants.py: {name} has no `{old}` any more")
+        if wanted.only in f"{name}: {what}":
+            jobs.append((try_copy, (f"{name}: {what}", name, text.replace(old, new), users)))
     count = {"killed": 0, "survived": 0, "does not compile": 0}
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(wanted.jobs) as pool:
-        for key, result, why in pool.map(lambda m: try_one(wanted.build.resolve(), m), all_of_them):
+        for key, result, why in pool.map(lambda job: job[0](build, job[1]), jobs):
             count[result] += 1
             explained = result == "survived" and key in reasons
             wrong += result != "killed" and not explained
             print(f"{result:9} {key}" + (f" | {reasons[key]}" if explained else f" | {why}" if why else ""), flush=True)
-    text = f"{count['killed']} of {len(all_of_them)} mutants killed, {count['survived']} survive, {wrong} without a reason"
+    text = f"{count['killed']} of {len(jobs)} mutants killed, {count['survived']} survive, {wrong} without a reason"
     print(f"RESULT model_mutants: {text}")
     return int(wrong != 0)
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -406,6 +407,30 @@ const char *order_name(int order) {
     return names[order];
 }
 
+/// Where in the code an atomic operation stands, and the order it asked for: what may be made weaker (mutants.py).
+struct Site {
+    enum Kind : unsigned char { load, store, update, failure, fence };
+    std::uintptr_t at;
+    Kind kind;
+    int order;
+    bool operator<(const Site &other) const {
+        return std::tie(at, kind, order) < std::tie(other.at, other.kind, other.order);
+    }
+};
+std::set<Site> sites;
+bool want_sites = false;
+std::uintptr_t code_base = 0;
+std::set<std::pair<std::uintptr_t, Site::Kind>> weakened;
+int weaker_order = __ATOMIC_RELAXED;
+
+int order_of(const void *code, Site::Kind kind, int asked) {
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(code) - code_base;
+    if (want_sites) {
+        sites.insert({at, kind, asked});
+    }
+    return !weakened.empty() && weakened.count({at, kind}) != 0 ? weaker_order : asked;
+}
+
 template <class T>
 struct Atomic {
     static constexpr unsigned size = sizeof(T);
@@ -448,6 +473,7 @@ struct Atomic {
             return *p;
         }
         Engine &g = e();
+        order = order_of(code, Site::load, order);
         Fibre &mine = g.fibres[g.current];
         if (mine.spins_out == of(p)) {
             return static_cast<T>(mine.spun_on);
@@ -478,6 +504,7 @@ struct Atomic {
             return;
         }
         Engine &g = e();
+        order = order_of(code, Site::store, order);
         g.fibres[g.current].spins_out = 0;
         announce(step(p, Step::update, order == __ATOMIC_SEQ_CST));
         const unsigned location = g.memory.location(of(p), size);
@@ -504,6 +531,11 @@ struct Atomic {
             return old;
         }
         Engine &g = e();
+        if (failure >= 0) {
+            failure = order_of(code, Site::failure, failure);
+        }
+        order = order_of(code, Site::update, order);
+        failure = failure < 0 ? order : failure;
         g.fibres[g.current].spins_out = 0;
         announce(step(p, Step::update, order == __ATOMIC_SEQ_CST || failure == __ATOMIC_SEQ_CST));
         const unsigned location = g.memory.location(of(p), size);
@@ -529,7 +561,7 @@ struct Atomic {
     static T always(volatile T *p, int order, F f, const void *code) {
         bool done = false;
         return update(
-            p, order, order,
+            p, order, -1,
             [&](Value old, Value &desired) {
                 desired = static_cast<Value>(f(static_cast<T>(old)));
                 return true;
@@ -554,11 +586,12 @@ struct Atomic {
     }
 };
 
-void fence(int order) {
+void fence(int order, const void *code) {
     Engine *const g = engine;
     if (apart()) {
         return;
     }
+    order = order_of(code, Site::fence, order);
     if (order != __ATOMIC_SEQ_CST) {
         g->memory.fence(g->current, order);
         return;
@@ -963,6 +996,16 @@ int main(int argc, char **argv) {
             settings.quiet = true;
         } else if (word == "--replay" && i + 1 < argc) {
             settings.replay = argv[++i];
+        } else if (word == "--sites") {
+            want_sites = true;
+        } else if (word == "--weaken" && i + 2 < argc) { // PLACE:KIND,PLACE:KIND... ORDER
+            for (const char *at = argv[++i]; *at != 0;) {
+                char *end = nullptr;
+                const std::uintptr_t place = std::strtoull(at, &end, 16);
+                weakened.insert({place, static_cast<Site::Kind>(std::strtoul(end + 1, &end, 10))});
+                at = *end == ',' ? end + 1 : end;
+            }
+            weaker_order = std::atoi(argv[++i]);
         } else if (word == "--seed" && i + 1 < argc) {
             settings.seed = static_cast<std::uint64_t>(std::atoll(argv[++i]));
         } else if (word.substr(0, 2) == "--") {
@@ -974,6 +1017,9 @@ int main(int argc, char **argv) {
         }
     }
     dl_iterate_phdr(find_locals, nullptr);
+    Dl_info here{};
+    dladdr(reinterpret_cast<void *>(&enter), &here);
+    code_base = reinterpret_cast<std::uintptr_t>(here.dli_fbase);
     engine = new Engine;
     catch_signals();
     bool right = true;
@@ -988,6 +1034,10 @@ int main(int argc, char **argv) {
                 return 1;
             }
         }
+    }
+    for (const Site &site : sites) {
+        std::printf("site %zx %u %d\n", static_cast<std::size_t>(site.at), static_cast<unsigned>(site.kind),
+                    site.order);
     }
     return right ? 0 : 1;
 }
@@ -1067,7 +1117,7 @@ void __tsan_init() {}
 void __tsan_func_entry(void *) {}
 void __tsan_func_exit() {}
 void __tsan_atomic_thread_fence(int order) {
-    fence(order);
+    fence(order, CAIRN_PLACE);
 }
 void __tsan_atomic_signal_fence(int) {}
 
