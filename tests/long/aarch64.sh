@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# aarch64.sh BUILD_FOLDER: the library and its tests built for aarch64 and run under qemu-user. Needs g++-aarch64-linux-gnu,
+# libc6-dev-arm64-cross and qemu-user. What qemu-user cannot show is left out by name: seccomp filters, limits of the kernel,
+# and what is measured of resident memory or time; the order of memory is that of the machine below, not that of an aarch64.
+set -u
+name=aarch64
+build=$(cd "${1:?a build folder}" && pwd) || exit 1
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+finished() {
+    echo "RESULT $name: $2"
+    exit "$1"
+}
+packages='g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user'
+if ! command -v qemu-aarch64 >/dev/null || ! command -v aarch64-linux-gnu-g++ >/dev/null; then
+    # shellcheck disable=SC2086 # one word a package
+    DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $packages >/dev/null 2>&1 || {
+        echo "needs: $packages"
+        finished 0 SKIP
+    }
+fi
+work=${XDG_CACHE_HOME:-$HOME/.cache}/cairn/long/aarch64
+launcher=
+command -v ccache >/dev/null && launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+cmake -S "$root" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_TESTS=OFF -DCAIRN_BENCH=OFF -DCAIRN_FAMILY=OFF \
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+    -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ $launcher >"$work.log" 2>&1 &&
+    cmake --build "$work" --target cairn_shared >>"$work.log" 2>&1 || {
+    tail -20 "$work.log"
+    finished 1 "the library does not build"
+}
+mkdir -p "$work/tests"
+right=0 wrong='' left=0
+for source in "$root"/tests/process/*.cpp; do
+    test=$(basename "$source" .cpp)
+    case $test in
+    faults_* | works_* | memory_* | sharing_* | life_fork_in_handler | life_stopped_* | life_many_threads | hardened_* | libc_malloc_trim | libc_mallopt)
+        left=$((left + 1))
+        continue
+        ;;
+    esac
+    if grep -q -E '^// *(link|ulimit-v):' "$source"; then
+        left=$((left + 1))
+        continue
+    fi
+    aarch64-linux-gnu-g++ -std=c++20 -O2 -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free \
+        -I"$root/include" -I"$root" "$source" -o "$work/tests/$test" -pthread -Wl,--as-needed 2>"$work/tests/$test.log" || {
+        wrong="$wrong $test(compile)"
+        continue
+    }
+    # The library goes to the program under qemu, not to qemu itself.
+    options=$(sed -n 's|^// *env: *||p' "$source" | sed 's/^/-E /')
+    # shellcheck disable=SC2086
+    timeout 300 qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_PRELOAD=$work/lib/libcairn.so" $options "$work/tests/$test" \
+        </dev/null >"$work/tests/$test.out" 2>"$work/tests/$test.err"
+    status=$?
+    if grep -q '^// *expect-death:' "$source"; then
+        grep -q '^cairn: ' "$work/tests/$test.err" && [ $status = 134 ]
+    else
+        [ $status = 0 ]
+    fi && right=$((right + 1)) || {
+        echo "$test: status $status: $(tail -1 "$work/tests/$test.err")"
+        wrong="$wrong $test"
+    }
+done
+[ -z "$wrong" ] || finished 1 "$right right, $left left out, wrong:$wrong"
+finished 0 "$right programs right under qemu-user, $left left out"

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# musl.sh BUILD_FOLDER: the library built against musl (Debian's musl-tools) and C programs run on it. Debian has no C++
+# library for musl: the headers of glibc's libstdc++ are made to do by a few declarations, of which nothing is linked.
+# Left out: C++ programs, and the process tests, which are C++ and ask glibc for some of what they use.
+set -u
+name=musl
+build=$(cd "${1:?a build folder}" && pwd) || exit 1
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+finished() {
+    echo "RESULT $name: $2"
+    exit "$1"
+}
+if ! command -v musl-gcc >/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends musl-tools >/dev/null 2>&1 || {
+        echo "needs: musl-tools"
+        finished 0 SKIP
+    }
+fi
+machine=$(uname -m)-linux
+work=$build/musl
+mkdir -p "$work/include"
+for folder in linux asm-generic; do ln -sfn /usr/include/$folder "$work/include/$folder"; done
+ln -sfn "/usr/include/$machine-gnu/asm" "$work/include/asm"
+cat >"$work/shim.hpp" <<'END'
+#include <pthread.h>
+#include <time.h>
+extern "C" int pthread_cond_clockwait(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *);
+extern "C" int pthread_mutex_clocklock(pthread_mutex_t *, clockid_t, const timespec *);
+END
+version=$(g++ -dumpversion)
+for source in "$root"/src/malloc/*.cpp; do
+    exceptions=-fno-exceptions
+    case $source in */new_handler.cpp) exceptions=-fexceptions ;; esac
+    g++ -std=c++20 -O2 -fPIC -nostdinc++ '-D__GLIBC_PREREQ(a,b)=0' -D__locale_t=locale_t \
+        -isystem "/usr/include/c++/$version" -isystem "/usr/include/$machine-gnu/c++/$version" \
+        -specs="/usr/lib/$machine-musl/musl-gcc.specs" -idirafter "$work/include" -include "$work/shim.hpp" \
+        -I"$root/include" -I"$root" -I"$root/src/malloc" -DCAIRN_VERSION='"0.1.0"' $exceptions -fno-rtti \
+        -fno-threadsafe-statics -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc \
+        -fno-builtin-realloc -fno-builtin-free -c "$source" -o "$work/$(basename "$source").o" || finished 1 "$source does not compile"
+done
+musl-gcc -shared -o "$work/libcairn.so" "$work"/*.cpp.o -nodefaultlibs -lgcc -lc -lgcc || finished 1 "the library does not link"
+
+cat >"$work/work.c" <<'END'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile passed[4][500];
+static void *work(void *argument) {
+    long me = (long)argument;
+    for (int round = 0; round < 100; ++round) {
+        for (int i = 0; i < 500; ++i) {
+            size_t size = 1 + (size_t)(i * 37 + round * 101) % (i % 50 == 0 ? 300000 : 5000);
+            char *p = i % 3 ? malloc(size) : calloc(1, size);
+            if (p == NULL || (i % 3 == 0 && (p[0] != 0 || p[size - 1] != 0))) abort();
+            memset(p, (int)me, size < 200 ? size : 200);
+            p = realloc(p, size + 1000);
+            if (p == NULL || p[0] != me) abort();
+            free(__atomic_exchange_n(&passed[(me + i) % 4][i], p, __ATOMIC_ACQ_REL));
+        }
+    }
+    return NULL;
+}
+int main(int argc, char **argv) {
+    pthread_t threads[4];
+    if (argc > 1) {
+        char *volatile p = malloc(64);
+        free(p + (argv[1][0] == 'i' ? 16 : 0));
+        free(p);
+        return 0;
+    }
+    for (long i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, work, (void *)i);
+    pid_t child = fork();
+    if (child == 0) {
+        work((void *)1);
+        _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+    void *aligned = NULL;
+    if (posix_memalign(&aligned, 1 << 20, 100) != 0 || (size_t)aligned % (1 << 20) != 0) return 1;
+    free(aligned);
+    errno = 0;
+    if (malloc((size_t)-100) != NULL || errno != ENOMEM) return 2;
+    char *huge = malloc(40 << 20);
+    huge = realloc(huge, 90 << 20);
+    free(huge);
+    return status;
+}
+END
+musl-gcc -O1 -fno-builtin "$work/work.c" -o "$work/work" || finished 1 "the program does not compile"
+LD_PRELOAD=$work/libcairn.so "$work/work" || finished 1 "the program ended with $?"
+for misuse in twice interior; do
+    LD_PRELOAD=$work/libcairn.so "$work/work" $misuse 2>"$work/line"
+    [ $? = 134 ] && grep -q '^cairn: ' "$work/line" || finished 1 "misuse ($misuse) was not stopped"
+done
+LD_PRELOAD=$work/libcairn.so CAIRN_STATS=json:$work/statistics.json "$work/work" || finished 1 "with CAIRN_STATS"
+grep -q cairn "$work/statistics.json" 2>/dev/null || finished 1 "the library was not in the process"
+finished 0 "built, a threaded C program with forks right, misuse stopped"
