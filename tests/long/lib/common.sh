@@ -99,15 +99,14 @@ installed_library() {
 }
 
 # under NAME COMMAND...
-under() {
+under() (
     preloaded=$(library_of "$1")
     shift
     if [ -n "$preloaded" ]; then
-        LD_PRELOAD=$preloaded "$@"
-    else
-        "$@"
+        export LD_PRELOAD="$preloaded"
     fi
-}
+    "$@"
+)
 
 # bounded SECONDS COMMAND...: in a session of its own; what is left of it after the end, whoever its parent is, is ended too.
 bounded() {
