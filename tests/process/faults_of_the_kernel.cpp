@@ -35,7 +35,7 @@ constexpr Call calls[] = {
 };
 
 [[noreturn]] void play(const Call &call, int error, unsigned first, unsigned count, int report) {
-    alarm(60);
+    alarm(300); // a hang; a busy machine may take a minute
     if (call.limit != 0) {
         const rlimit limit{call.limit * MiB, call.limit * MiB};
         CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
