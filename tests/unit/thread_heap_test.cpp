@@ -133,8 +133,8 @@ TEST_F(ThreadHeapTest, ABurstGoesBackAsItIsFreed) {
     }
 }
 
-/// The worst case of the discipline: every superblock keeps a block or two.
-TEST_F(ThreadHeapTest, ScatteredSurvivorsDoNotKeepTheRest) {
+/// The worst case of the discipline: every superblock keeps a block or two. They stay while nobody needs the memory.
+TEST_F(ThreadHeapTest, ScatteredSurvivorsDoNotKeepTheRestFromOthers) {
     const unsigned c = Classes::class_of(64);
     std::vector<void *> blocks;
     for (int i = 0; i < 100'000; ++i) {
@@ -148,10 +148,20 @@ TEST_F(ThreadHeapTest, ScatteredSurvivorsDoNotKeepTheRest) {
             free(heap_, blocks[i]);
         }
     }
+    EXPECT_EQ(global_->counters().to_global, 0u);
+    expect_accounts(heap_);
+    EXPECT_EQ(heaps_[1].malloc_class(c, Growth::after_visits), nullptr);
+    EXPECT_EQ(global_->notices().wanted_visits().take(), &heap_.tray());
+    visit_to_settle(heap_);
     EXPECT_LE(heap_.holdings().held(), live * 64 + Discipline::slack + slot_size);
     EXPECT_GT(global_->counters().to_global, 50u);
     expect_accounts(heap_);
     expect_invariant(heap_);
+    const std::size_t resident = runs_.resident_bytes();
+    for (int i = 0; i < 50'000; ++i) {
+        ASSERT_NE(heaps_[1].malloc_class(c, Growth::after_visits), nullptr);
+    }
+    EXPECT_EQ(runs_.resident_bytes(), resident);
 }
 
 /// What others free comes back to the owner at its next slow path: a producer does not grow.

@@ -37,7 +37,6 @@ public:
     explicit constexpr GlobalHeap(RunHeap &runs) : maker_(runs) {}
     GlobalHeap(const GlobalHeap &) = delete;
     GlobalHeap &operator=(const GlobalHeap &) = delete;
-
     /// A superblock of the class that has room, now owned by `heap`; nullptr when there is none for it.
     OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
         OwnerLine *s = nullptr;
@@ -70,14 +69,18 @@ public:
     /// a run of several slots is needed: it takes neighbours.
     void make_room(std::size_t bytes) {
         while (CAIRN_UNLIKELY(stock_.empty_bytes() != 0) && maker_.used_memory() < bytes) {
-            OwnerLine *const s = (sync::Guard(lock_), stock_.take_any_empty());
+            OwnerLine *s = nullptr;
+            {
+                sync::Guard hold(lock_);
+                s = stock_.take_any_empty();
+            }
             if (s != nullptr) {
                 unmake(s);
             }
         }
     }
 
-    /// Bytes without any live block, here and in free runs that were used before. A hint.
+    /// Bytes without any live block, here and in used free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }
 
     /// Formats an empty superblock of the caller's for another class.
@@ -105,8 +108,7 @@ public:
         return true;
     }
 
-    /// For a superblock whose queued bit the caller has just set: tells whoever owns it. The tray that got
-    /// the notice, or nullptr.
+    /// For a superblock whose queued bit the caller has just set: tells whoever owns it. The tray that got it, or nullptr.
     PendingSuperblocks *notice(OwnerLine *s, RemoteWord word) {
         return word.owner() != 0 ? notices_.deliver(s, word.owner()) : look_at(s);
     }

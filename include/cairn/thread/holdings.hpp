@@ -3,9 +3,10 @@
 // Holdings: the superblocks of a thread heap but for those in its bins, with the account of all of them (u
 // and a), and the border to the global heap.
 //
-// Adds:    places by fullness; settle, which takes in notices and keeps the emptiness invariant.
+// Adds:    places by fullness; settle, which takes in notices and gives up what is empty.
 // Needs:   GlobalHeap below.
-// Keeps:   the emptiness invariant after each settle(); every superblock held is in exactly one place.
+// Keeps:   a heap that is too empty is on the list of those to visit (Overdraft) before memory grows; every superblock held
+//          is in exactly one place.
 // Threads: the heap's own thread, or who holds its guard; notices may arrive from any.
 // Cost:    some tens of instructions at each border, a lock for each superblock that moves.
 // Source:  Hoard, sections 3.1 and 3.2, with the accounting done at borders instead of at each call.
@@ -62,12 +63,13 @@ public:
         }
     }
 
-    /// Takes in notices of remote frees and keeps the invariant; part of every slow path.
+    /// Takes in notices of remote frees, and gives up superblocks without live blocks while the heap is too empty; part of every
+    /// slow path. Those with live blocks, whose frees would all be remote from then on, stay until somebody needs the memory.
     void settle() {
         empty_tray();
         SuperblockList refused;
         OwnerLine *s = nullptr;
-        while (overdraft() != 0 && (s = places_.emptiest(movable_groups_)) != nullptr) {
+        while (overdraft() != 0 && (s = places_.empty()) != nullptr) {
             give_or(s, refused);
         }
         take_back(refused);
@@ -88,7 +90,7 @@ public:
     /// A superblock of the account, in whatever place, is for the heap's thread to use.
     void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
 
-    /// Free bytes, where settle() could not keep the invariant with what is in no bin; else 0.
+    /// Free bytes, where the invariant does not hold; else 0.
     std::size_t overdraft() const { return Discipline::too_empty(used(), held()) ? held() - used() : 0; }
 
     /// For others to know, who may visit the heap before memory grows.
@@ -143,9 +145,6 @@ public:
     }
 
 private:
-    static constexpr unsigned movable_groups_ =
-        Discipline::template movable_groups<Places<Classes::count>::groups>;
-
     CAIRN_NOINLINE void take_notices() {
         for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
             // relaxed: take() has acquired it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Overdraft: free memory that a heap holds although the emptiness invariant asks for less, since it is in the bins.
+// Overdraft: free memory of a heap that the emptiness invariant does not hold for.
 //
 // Adds:    whether others should know, who may visit the heap before memory grows.
 // Needs:   the heap's in-tray, and the list of wanted visits.
