@@ -33,16 +33,10 @@ struct Bound {
 
     // ---- what a heap may have besides its live blocks / (1 - f)
 
-    /// Free and known: K S, or where the superblocks that it allocates from hold it, what the owner leaves them.
-    static constexpr std::size_t in_bins = std::max(slack, Discipline::bins_slack + Discipline::bins_step);
-    /// The same while only others look: a superblock of each class, until the heap retires.
-    static constexpr std::size_t in_all_bins = [] {
-        std::size_t all = 0;
-        for (unsigned c = 0; c < Classes::count; ++c) {
-            all += span_of_class(c);
-        }
-        return all;
-    }();
+    /// Free and known: K S, or where the superblocks that it allocates from hold it, what a visit leaves them.
+    static constexpr std::size_t in_bins = std::max(slack, Discipline::bins_slack);
+    /// What it may hold more before it is on the list of those that are visited.
+    static constexpr std::size_t unlisted = slack;
     /// The superblock that it took last, until its next slow path.
     static constexpr std::size_t last_taken = span_of_class(Classes::count - 1);
     /// Freed by others and told, until somebody takes it in.
@@ -52,10 +46,9 @@ struct Bound {
     /// The heap itself.
     static constexpr std::size_t itself = sizeof(typename Allocator::Heap);
 
-    static constexpr double per_heap(std::size_t bins = in_bins) {
-        return static_cast<double>(bins + last_taken + in_global_heap + itself) +
-               static_cast<double>(told) / (1 - fraction);
-    }
+    static constexpr double per_heap =
+        static_cast<double>(in_bins + unlisted + last_taken + in_global_heap + itself) +
+        static_cast<double>(told) / (1 - fraction);
 
     // ---- what is in proportion
 
@@ -88,8 +81,8 @@ struct Bound {
 
     /// The most that superblocks may have, given that at most `live` bytes in shares were live, all of one size class, and
     /// so many heaps in use.
-    static constexpr double most(double live, double heaps, std::size_t bins) {
-        return (live + (1 - fraction) * heaps * per_heap(bins)) / (1 - fraction - untold);
+    static constexpr double most(double live, double heaps) {
+        return (live + (1 - fraction) * heaps * per_heap) / (1 - fraction - untold);
     }
 };
 

@@ -54,12 +54,12 @@ Json gather() {
         {"superblock_small", slot_size},
         {"superblock_longest", Limits::span_of_class(Classes::count - 1)},
         {"in_bins", Limits::in_bins},
-        {"in_all_bins", Limits::in_all_bins},
+        {"unlisted", Limits::unlisted},
         {"last_taken", Limits::last_taken},
         {"in_global_heap", Limits::in_global_heap},
         {"told", Limits::told},
         {"heap", Limits::itself},
-        {"heap_constant", static_cast<std::size_t>(Limits::per_heap())},
+        {"heap_constant", static_cast<std::size_t>(Limits::per_heap)},
         {"untold", Limits::untold},
         {"share", Limits::share},
         {"runs_slack", PurgingRuns::slack},
@@ -97,10 +97,9 @@ void print(const Json &all) {
               << "\n  share          " << bound["share"]
               << ": a block's share of its superblock by its length, at most"
               << "\n  heap constant  " << bound["heap_constant"] << " bytes: " << bound["in_bins"]
-              << " free in bins or anywhere (until its owner looks or it retires, up to "
-              << bound["in_all_bins"] << "),\n                 " << bound["last_taken"]
-              << " for the superblock taken last, " << bound["in_global_heap"]
-              << " in the global heap,\n                 " << bound["told"]
+              << " free in bins or anywhere after a visit,\n                 " << bound["unlisted"]
+              << " more before the next, " << bound["last_taken"] << " for the superblock taken last, "
+              << bound["in_global_heap"] << " in the global heap,\n                 " << bound["told"]
               << " / (1 - f) freed by others and told, " << bound["heap"] << " for the heap itself"
               << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
               << bound["runs_slack"] << " bytes"

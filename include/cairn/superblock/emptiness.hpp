@@ -28,10 +28,14 @@ struct Emptiness {
         return a > u + slack && u * denominator < a * (denominator - numerator);
     }
 
-    /// What the superblocks that a heap allocates from may have free in all, and by how much the account may
-    /// grow until that is looked at again.
-    static constexpr std::size_t bins_slack = 1_MiB;
-    static constexpr std::size_t bins_step = 128_KiB;
+    /// If so, what a has beyond u / (1 - f); else 0.
+    static constexpr std::size_t overdraft(std::size_t u, std::size_t a) {
+        return too_empty(u, a) ? a - u * denominator / (denominator - numerator) : 0;
+    }
+
+    /// What the superblocks that a heap allocates from may have free in all when it was visited: with less, threads came to
+    /// share cache lines (docs/decisions/bins-count.md).
+    static constexpr std::size_t bins_slack = 1152_KiB;
 
     /// How many blocks are freed between two looks at a superblock.
     static constexpr unsigned step_of(unsigned capacity) {

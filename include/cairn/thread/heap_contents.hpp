@@ -40,14 +40,9 @@ public:
         return superblock::pop(s, span_of(s));
     }
 
-    /// Keeps the emptiness invariant; part of every slow path.
+    /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
     void settle() {
         holdings_.settle();
-        const std::size_t overdraft = holdings_.overdraft();
-        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
-        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
-            thin_bins();
-        }
         holdings_.note_overdraft();
     }
 
@@ -76,7 +71,6 @@ public:
     /// In the child of a fork: the global heap has adopted everything.
     void forget() {
         bins_.forget();
-        bins_seen_at_ = 0;
         holdings_.reset_after_fork();
     }
 
@@ -95,20 +89,6 @@ private:
             bins_.fill(c, found);
         }
         return bins_.at(c);
-    }
-
-    /// The invariant can not be kept by what is in no bin: what is free in the bins counts as well, beyond a
-    /// constant. Looked at again when the heap has grown emptier by a step.
-    CAIRN_COLD void thin_bins() {
-        for (;;) {
-            const auto slack = bins_.slack();
-            if (slack.free_bytes <= Discipline::bins_slack) {
-                break;
-            }
-            holdings_.place_anew(bins_.take(slack.widest));
-        }
-        holdings_.settle();
-        bins_seen_at_ = holdings_.overdraft();
     }
 
     void empty_bins() {
@@ -135,7 +115,6 @@ private:
     }
 
     Bin bins_;
-    std::size_t bins_seen_at_ = 0;
     Holdings<Global> holdings_;
 };
 

@@ -22,17 +22,27 @@ namespace cairn {
 inline constexpr std::uint64_t absence_milliseconds = 200;
 
 /// The next heap into which others have freed much, or whose bins hold much, unless its thread has come by since and found it
-/// otherwise. False if there is none but `mine`, which settles by itself.
+/// otherwise. False if there is none but `mine`, which settles by itself. Those whose owners are inside stay on the list.
 template <class Global>
 bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mine) {
-    while (PendingSuperblocks *const tray = registry.next_wanted(global)) {
+    constexpr unsigned most_missed = 16;
+    PendingSuperblocks *missed[most_missed];
+    unsigned count = 0;
+    bool visited = false;
+    while (PendingSuperblocks *const tray =
+               visited || count == most_missed ? nullptr : registry.next_wanted(global)) {
         const bool overdrawn = tray->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
         if (tray->heap != mine && !tray->idle() && (overdrawn || tray->freed() >= Global::Emptiness::slack)) {
-            visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
-            return true;
+            visited = visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
+            if (!visited) {
+                missed[count++] = tray;
+            }
         }
     }
-    return false;
+    while (count != 0) {
+        global.notices().wanted_visits().add(*missed[--count]);
+    }
+    return visited;
 }
 
 /// Looks at the next few heaps: one whose thread has not come by for some time keeps little.

@@ -90,8 +90,8 @@ public:
     /// A superblock of the account, in whatever place, is for the heap's thread to use.
     void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
 
-    /// Free bytes, where the invariant does not hold; else 0.
-    std::size_t overdraft() const { return Discipline::too_empty(used(), held()) ? held() - used() : 0; }
+    /// Touched bytes beyond u / (1 - f), where the invariant does not hold; else 0.
+    std::size_t overdraft() const { return Discipline::overdraft(used(), held()); }
 
     /// For others to know, who may visit the heap before memory grows.
     void note_overdraft() {

@@ -78,14 +78,14 @@ public:
 
     /// To call after each slow malloc, with no lock held: true when the memory taken from the operating system
     /// has grown by another step.
-    bool has_grown() {
+    bool has_grown(const void *mine = nullptr) {
         const std::size_t growth = runs_.growth();
         if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step_) {
             return false;
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.make_room(growth_step_);
-        visit_wanted(nullptr);
+        visit_wanted(mine);
         retire_idle(registry_);
         return true;
     }

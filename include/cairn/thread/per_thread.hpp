@@ -49,6 +49,9 @@ public:
         return shared_->malloc_class(c, growth);
     }
 
+    /// The calling thread's heap gives up every superblock without live blocks. False if there was none.
+    bool give_empty() { return attached() && mine_->give_empty(); }
+
     /// The calling thread ends. False if it had no heap.
     bool detach() {
         Heap *const heap = mine_;

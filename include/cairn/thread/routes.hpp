@@ -52,9 +52,7 @@ public:
 
     /// Gives free memory back to the operating system now. Bytes given back.
     std::size_t trim(std::size_t keep) {
-        if (threads_.attached()) {
-            threads_.mine()->give_empty();
-        }
+        threads_.give_empty();
         levels_.retire_heaps();
         return levels_.trim(keep);
     }
@@ -85,7 +83,7 @@ protected:
     }
 
     void note_growth() {
-        if (CAIRN_UNLIKELY(levels_.has_grown())) {
+        if (CAIRN_UNLIKELY(levels_.has_grown(threads_.mine()))) {
             Life::grew();
         }
     }
@@ -98,14 +96,13 @@ protected:
 
     void *malloc_of_class(unsigned c) {
         void *p = threads_.malloc_class(c, Growth::after_visits);
-        if (CAIRN_UNLIKELY(p == nullptr)) {
-            p = malloc_after_visits(c);
-        }
+        p = CAIRN_LIKELY(p != nullptr) ? p : malloc_after_visits(c);
         note_growth();
         return p;
     }
 
     CAIRN_COLD void *malloc_after_visits(unsigned c) {
+        threads_.give_empty();
         while (levels_.visit_wanted(threads_.mine())) {
             if (void *const p = threads_.malloc_class(c, Growth::after_visits)) {
                 return p;
@@ -129,7 +126,7 @@ protected:
 
     /// Out of memory: whether there is a point in trying again.
     CAIRN_COLD bool give_up_caches() {
-        const bool mine = threads_.attached() && threads_.mine()->give_empty();
+        const bool mine = threads_.give_empty();
         levels_.retire_heaps();
         return levels_.give_up_caches() || mine;
     }

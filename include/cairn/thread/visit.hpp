@@ -41,6 +41,11 @@ public:
             while (give_while(Discipline::too_empty)) {
             }
         }
+        if (heap_.holdings().overdraft() > Discipline::bins_slack) {
+            empty_bins([](const OwnerLine *) { return true; });
+            while (give_while(Discipline::too_empty)) {
+            }
+        }
         heap_.holdings().overdraft_visited();
     }
 
@@ -153,12 +158,14 @@ private:
     bool in_;
 };
 
-/// It may hold too much, and its thread has not come by.
+/// It may hold too much, and its thread has not come by. False if nobody could get in.
 template <class Heap>
-void visit_to_settle(Heap &heap_of_another) {
-    if (Visit<Heap> visit(heap_of_another); visit) {
+bool visit_to_settle(Heap &heap_of_another) {
+    Visit<Heap> visit(heap_of_another);
+    if (visit) {
         visit.settle();
     }
+    return static_cast<bool>(visit);
 }
 
 /// It has not come by for long, or memory is short.
