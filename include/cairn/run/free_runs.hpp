@@ -26,7 +26,6 @@ struct Run {
 class FreeRuns {
 public:
     constexpr FreeRuns() = default;
-
     Run take(unsigned slots, unsigned alignment) {
         for (const SlotKind kind : {SlotKind::free_dirty, SlotKind::free_clean}) {
             OwnerLine *whole = nullptr;
@@ -36,6 +35,12 @@ public:
             }
         }
         return {};
+    }
+
+    /// Whether a dirty one is long enough.
+    bool has_dirty(unsigned slots, unsigned alignment) {
+        OwnerLine *whole = nullptr;
+        return dirty_.best_fit(slots, alignment, whole) != nullptr;
     }
 
     /// Puts a run among the free ones of its kind, joined with its free neighbours of the same kind.

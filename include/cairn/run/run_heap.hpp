@@ -49,6 +49,12 @@ public:
         return run;
     }
 
+    /// Whether the next such run is one that was used before. A hint: other threads take runs too.
+    bool has_dirty(unsigned slots, unsigned alignment) {
+        sync::Guard hold(lock());
+        return free().has_dirty(slots, alignment);
+    }
+
     /// Takes back a run. `clean`: the caller knows that it reads as zero.
     void release(OwnerLine *first, bool clean = false) {
         sync::Guard hold(lock());

@@ -33,9 +33,11 @@ struct Emptiness {
         return too_empty(u, a) ? a - u * denominator / (denominator - numerator) : 0;
     }
 
-    /// What the superblocks that a heap allocates from may have free in all when it was visited: with less, threads came to
-    /// share cache lines (docs/decisions/bins-count.md).
+    /// What the superblocks that a heap allocates from may have free in all when it was visited, or its owner looked: with
+    /// less, threads came to share cache lines (docs/decisions/bins-count.md). The owner looks again when the heap has grown
+    /// emptier by the step.
     static constexpr std::size_t bins_slack = 1152_KiB;
+    static constexpr std::size_t bins_step = 512_KiB;
 
     /// How many blocks are freed between two looks at a superblock.
     static constexpr unsigned step_of(unsigned capacity) {

@@ -47,6 +47,9 @@ public:
     /// Free memory that something has used before. A hint: other threads take runs too.
     std::size_t used_memory() const { return runs_.dirty_bytes(); }
 
+    /// Whether that is enough for a superblock of the class.
+    bool has_used_run(unsigned c) { return runs_.has_dirty(slots_of_class(c), slots_of_class(c)); }
+
     /// `clean`: the memory reads as zero.
     void format(OwnerLine *s, unsigned size_class, unsigned heap, bool clean) {
         Segment *const segment = Segment::of(s);

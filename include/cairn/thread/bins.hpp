@@ -41,6 +41,25 @@ public:
         return s;
     }
 
+    /// The bin whose superblock has the most free bytes, and how many all have together. count for none.
+    struct Slack {
+        unsigned widest = SizeClasses;
+        std::size_t free_bytes = 0;
+    };
+    Slack slack() const {
+        Slack all;
+        std::size_t most = 0;
+        for (unsigned c = 0; c < SizeClasses; ++c) {
+            const std::size_t bytes = is_empty(c) ? 0 : free_bytes_of(at(c));
+            all.free_bytes += bytes;
+            if (bytes > most) {
+                most = bytes;
+                all.widest = c;
+            }
+        }
+        return all;
+    }
+
     constexpr void forget() {
         for (OwnerLine *&s : current_) {
             s = &nothing_;
@@ -49,6 +68,10 @@ public:
 
 private:
     void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
+
+    static std::size_t free_bytes_of(const OwnerLine *s) {
+        return s->extent - std::size_t{s->live()} * shared_of(s)->block_size;
+    }
 
     static inline constinit OwnerLine nothing_{
         1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0};

@@ -43,6 +43,11 @@ public:
     /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
     void settle() {
         holdings_.settle();
+        const std::size_t overdraft = holdings_.overdraft();
+        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
+        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
+            thin_bins();
+        }
         holdings_.note_overdraft();
     }
 
@@ -91,6 +96,15 @@ private:
         return bins_.at(c);
     }
 
+    /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
+    CAIRN_COLD void thin_bins() {
+        for (auto slack = bins_.slack(); slack.free_bytes > Discipline::bins_slack; slack = bins_.slack()) {
+            holdings_.place_anew(bins_.take(slack.widest));
+        }
+        holdings_.settle();
+        bins_seen_at_ = holdings_.overdraft();
+    }
+
     void empty_bins() {
         for (unsigned c = 0; c < Classes::count; ++c) {
             if (!bins_.is_empty(c)) {
@@ -115,6 +129,7 @@ private:
     }
 
     Bin bins_;
+    std::size_t bins_seen_at_ = 0; ///< the least overdraft since the bins were looked at
     Holdings<Global> holdings_;
 };
 

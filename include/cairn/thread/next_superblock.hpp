@@ -42,8 +42,14 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
 /// Whether a new one takes memory that nothing has used yet, and there are heaps to visit before.
 template <class Global>
 bool visits_come_first(Global &global, unsigned c) {
-    return CAIRN_UNLIKELY(!global.notices().wanted_visits().empty()) &&
-           global.free_bytes() < Global::Maker::span_of_class(c);
+    if (CAIRN_LIKELY(global.notices().wanted_visits().empty())) {
+        return false;
+    }
+    if (Global::Maker::slots_of_class(c) == 1) {
+        return global.free_bytes() < slot_size;
+    }
+    global.make_room(SIZE_MAX);
+    return !global.maker().has_used_run(c);
 }
 
 template <class Global>
