@@ -5,13 +5,13 @@
 //
 // Adds:    places by fullness; settle, which takes in notices and gives up what is empty.
 // Needs:   GlobalHeap below.
-// Keeps:   a heap that is too empty is on the list of those to visit (Overdraft) before memory grows; every superblock held
-//          is in exactly one place.
+// Keeps:   a heap that is too empty is on the list of those to visit; every superblock held is in exactly one place.
 // Threads: the heap's own thread, or who holds its guard; notices may arrive from any.
 // Cost:    some tens of instructions at each border, a lock for each superblock that moves.
 // Source:  Hoard, sections 3.1 and 3.2, with the accounting done at borders instead of at each call.
 #pragma once
 
+#include <cairn/platform/fence.hpp>
 #include <cairn/superblock/account.hpp>
 #include <cairn/superblock/global_heap.hpp>
 #include <cairn/thread/overdraft.hpp>
@@ -44,7 +44,6 @@ public:
     std::size_t held() const { return account_.held(); }
     static std::size_t used_by(const OwnerLine *s) { return Accounts::used_by(s); }
 
-    /// A superblock is new here.
     void join(OwnerLine *s) { account_.join(s); }
 
     /// Brings the account of one superblock up to date and sets its next border.
@@ -63,13 +62,15 @@ public:
         }
     }
 
-    /// Takes in notices of remote frees, and gives up superblocks without live blocks while the heap is too empty; part of every
-    /// slow path. Those with live blocks, whose frees would all be remote from then on, stay until somebody needs the memory.
+    /// Takes in notices, and gives up superblocks without live blocks while the heap is too empty. Others, whose frees would
+    /// all be remote from then on, stay until somebody needs them, if he can visit. Part of every slow path.
     void settle() {
         empty_tray();
         SuperblockList refused;
         OwnerLine *s = nullptr;
-        while (overdraft() != 0 && (s = places_.empty()) != nullptr) {
+        constexpr unsigned movable = Discipline::template movable_groups<Places<Classes::count>::groups>;
+        const unsigned groups = platform::heavy_fence_missing() ? movable : 0;
+        while (overdraft() != 0 && (s = places_.emptiest(groups)) != nullptr) {
             give_or(s, refused);
         }
         take_back(refused);
