@@ -207,28 +207,25 @@ FirstClassHeap &checked(FirstClassHeap *h, const char *what) {
 
 sigset_t mask_before_fork; // of the thread that forks; list_lock's
 
-/// Several locks of one rank: taken one after the other as they come free, which no other code does.
 /// Without signals: a handler that forks as well would wait for the locks of the fork that it has interrupted.
 void before_fork() {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    list_lock.lock();
+    list_lock.hold_across_fork();
     mask_before_fork = before;
     for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
-        while (!h->lock.try_lock()) {
-            platform::yield();
-        }
+        h->lock.hold_across_fork();
     }
 }
 
 void after_fork() {
     for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
-        h->lock.unlock();
+        h->lock.let_go_after_fork();
     }
     const sigset_t before = mask_before_fork;
-    list_lock.unlock();
+    list_lock.let_go_after_fork();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

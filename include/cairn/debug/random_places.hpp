@@ -16,6 +16,7 @@
 //          CCS 2010: what is freed is destroyed.
 #pragma once
 
+#include <cairn/core/concepts.hpp>
 #include <cairn/debug/patterns.hpp>
 #include <cairn/debug/random_region.hpp>
 #include <cairn/platform/random.hpp>
