@@ -69,6 +69,48 @@ void expect_nothing_left() {
     EXPECT_EQ(now.superblocks, 0u);
 }
 
+/// Who grows visits the heaps that hold too much: not its own, and those whose owners are inside another time.
+TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
+    std::binary_semaphore ready(0);
+    std::binary_semaphore done(0);
+    heap.free(heap.malloc(1)); // a heap for this thread
+    std::thread holder([&] {
+        std::vector<void *> blocks;
+        for (int i = 0; i < 30'000; ++i) {
+            blocks.push_back(heap.malloc(64));
+        }
+        for (std::size_t i = 0; i < blocks.size(); ++i) { // a few in each superblock stay
+            if (i % 100 != 0) {
+                heap.free(blocks[i]);
+            }
+        }
+        ready.release();
+        done.acquire();
+        for (std::size_t i = 0; i < blocks.size(); i += 100) {
+            heap.free(blocks[i]);
+        }
+        heap.detach();
+    });
+    ready.acquire();
+    auto &levels = heap.levels();
+    auto *held = levels.registry().several();
+    while (held != nullptr && !held->tray().wanted.load()) {
+        held = held->next;
+    }
+    ASSERT_NE(held, nullptr);
+    held->presence().enter();
+    EXPECT_FALSE(levels.visit_wanted(nullptr));
+    EXPECT_TRUE(held->tray().wanted.load());
+    held->presence().leave();
+    const std::size_t before = held->holdings().held();
+    EXPECT_TRUE(levels.visit_wanted(nullptr));
+    EXPECT_LT(held->holdings().held(), before / 2);
+    EXPECT_FALSE(levels.visit_wanted(held)) << "nor is there another";
+    done.release();
+    holder.join();
+    expect_nothing_left();
+}
+
 /// A ring: each thread allocates, the next one frees, and while one works the others sleep.
 TEST(Visits, SleepersKeepLittle) {
     constexpr unsigned threads = 4;

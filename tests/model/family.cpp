@@ -131,7 +131,6 @@ const model::Kernel<NbRound, 3> nb_rounds("nbmalloc.rounds", {.explore = model::
 // ---- LKmalloc
 
 struct LkSmallest {
-    static constexpr unsigned subheaps = 1;
     static constexpr std::size_t alignment = 16;
     static constexpr unsigned bins = 16;
     using List = lkmalloc::LastFreedFirst;

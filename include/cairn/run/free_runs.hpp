@@ -9,8 +9,7 @@
 //          (dirty: may be resident; clean: reads as zero and has no memory behind it).
 // Threads: the caller holds a lock; `dirty_bytes` any.
 // Cost:    a bitmap search; at most two merges.
-// Source:  LKmalloc, section 3.3 (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best
-//          fit).
+// Source:  LKmalloc, section 3.3 (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
 #pragma once
 
 #include <cairn/run/run_lists.hpp>
@@ -26,6 +25,7 @@ struct Run {
 class FreeRuns {
 public:
     constexpr FreeRuns() = default;
+
     Run take(unsigned slots, unsigned alignment) {
         for (const SlotKind kind : {SlotKind::free_dirty, SlotKind::free_clean}) {
             OwnerLine *whole = nullptr;

@@ -37,6 +37,7 @@ public:
     explicit constexpr GlobalHeap(RunHeap &runs) : maker_(runs) {}
     GlobalHeap(const GlobalHeap &) = delete;
     GlobalHeap &operator=(const GlobalHeap &) = delete;
+
     /// A superblock of the class that has room, now owned by `heap`; nullptr when there is none for it.
     OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
         OwnerLine *s = nullptr;
@@ -69,11 +70,9 @@ public:
     /// a run of several slots is needed: it takes neighbours.
     void make_room(std::size_t bytes) {
         while (CAIRN_UNLIKELY(stock_.empty_bytes() != 0) && maker_.used_memory() < bytes) {
-            OwnerLine *s = nullptr;
-            {
-                sync::Guard hold(lock_);
-                s = stock_.take_any_empty();
-            }
+            lock_.lock();
+            OwnerLine *const s = stock_.take_any_empty();
+            lock_.unlock();
             if (s != nullptr) {
                 unmake(s);
             }
