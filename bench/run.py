@@ -6,17 +6,22 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, choice, command_line, compare, figures, places, report, results, workloads  # noqa: E402
+from lib import allocators, choice, command_line, compare, figures, markdown, places, report, results, workloads  # noqa: E402
 from lib.choice import complain  # noqa: E402
 from lib.session import Session  # noqa: E402
 from lib.terminal import show  # noqa: E402
 
 
-def print_tables(found):
+def print_tables(found, baseline, by, as_markdown):
     names = [allocator["name"] for allocator in found["allocators"]]
     cases = [case["case"] for case in found["cases"]]
-    rows = figures.rows(found["samples"], cases, names, found["baseline"], found["by"], found.get("extras", []))
-    show(report.whole(rows, names, found["baseline"], found["by"]))
+    if baseline not in names:
+        raise results.Unusable("%s is not among the allocators: %s" % (baseline, ", ".join(names)))
+    rows = figures.rows(found["samples"], cases, names, baseline, by, found.get("extras", []))
+    if as_markdown:
+        print(markdown.whole(found, rows, names, baseline, by))
+    else:
+        show(report.whole(rows, names, baseline, by))
     return rows
 
 
@@ -59,11 +64,11 @@ def prepare(options):
     if not chosen or not cases:
         complain("nothing to run")
         return None
-    baseline = options.baseline
+    baseline = options.baseline or choice.BASELINE
     if baseline not in [allocator.name for allocator in chosen]:
         complain("%s is not among the allocators: ratios are to %s" % (baseline, chosen[0].name))
         baseline = chosen[0].name
-    return Session(options, chosen, cases, baseline)
+    return Session(options, chosen, cases, baseline, options.by or choice.BY)
 
 
 def measure_and_show(options, old):
@@ -76,12 +81,12 @@ def measure_and_show(options, old):
         complain("no run was made")
         return 130 if session.interrupted else 1
     found = session.results()
-    rows = print_tables(found)
+    rows = print_tables(found, found["baseline"], found["by"], options.markdown)
     if old:
         print_comparison(options.compare, old, found)
     print("\n%d runs in %.0f s%s; all samples are in %s" %
           (len(found["samples"]) + len(found["extras"]), found["seconds"], ", interrupted" if session.interrupted else "",
-           os.path.relpath(session.path)))
+           os.path.relpath(session.path)), file=sys.stderr if options.markdown else sys.stdout)
     if session.interrupted:
         return 130
     return 1 if session.left_out or any(row.trouble for row in rows) else 0
@@ -98,7 +103,7 @@ def main(arguments):
         found = read_results(options.show) if options.show else None
         if found is None:
             return measure_and_show(options, old)
-        print_tables(found)
+        print_tables(found, options.baseline or found["baseline"], options.by or found["by"], options.markdown)
         if old:
             print_comparison(options.compare, old, found)
         return 0

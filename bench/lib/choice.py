@@ -7,6 +7,9 @@ import sys
 
 from . import allocators, measure, places, workloads
 
+# What is compared, and with what, where nobody says.
+BASELINE, BY = "glibc", "wall"
+
 
 def complain(text):
     print("bench: " + text, file=sys.stderr)

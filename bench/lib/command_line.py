@@ -5,7 +5,7 @@ import os
 import sys
 
 from . import allocators, extras, figures, places, series, workloads
-from .choice import comma_list, complain, positive, positives
+from .choice import BASELINE, BY, comma_list, complain, positive, positives
 
 
 class Parser(argparse.ArgumentParser):
@@ -42,8 +42,8 @@ def read(arguments, description):
     add("--syscalls", action="store_true", help="one more run of each, untimed: system calls, by strace")
     add("--instructions", action="store_true",
         help="one more run of each, untimed, with a small part of the work: instructions, by callgrind")
-    add("--baseline", default="glibc", metavar="NAME", help="what ratios are taken to (glibc)")
-    add("--by", choices=sorted(figures.TIMES), default="wall", help="the time to compare (wall)")
+    add("--baseline", metavar="NAME", help="what ratios are taken to (%s; with --show that of the file)" % BASELINE)
+    add("--by", choices=sorted(figures.TIMES), help="the time to compare (%s; with --show that of the file)" % BY)
     add("--sample", type=positive, default=extras.SAMPLE_MS, metavar="MS",
         help="with --memory: look every MS milliseconds at most (%d)" % extras.SAMPLE_MS)
     add("--timeout", type=seconds, metavar="SECONDS",
@@ -52,6 +52,7 @@ def read(arguments, description):
         help="where all results go, as JSON (%s/DATE-TIME.json)" % os.path.relpath(places.results_folder()))
     add("--compare", metavar="OLD.json", help="besides, what has changed since those results")
     add("--show", metavar="FILE.json", help="run nothing: the tables of earlier results")
+    add("--markdown", action="store_true", help="the tables as Markdown, for a page")
     add("--list", action="store_true", help="run nothing: which allocators and workloads are there")
     add("--build", default=places.default_build(), metavar="DIR",
         help="the build, or the prefix of an installed Cairn, to take programs and libraries from")

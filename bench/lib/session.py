@@ -26,8 +26,9 @@ def interrupt(_signal, _frame):
 
 
 class Session:
-    def __init__(self, options, chosen, cases, baseline):
-        self.options, self.allocators, self.cases, self.baseline = options, chosen, cases, baseline
+    def __init__(self, options, chosen, cases, baseline, by):
+        self.options, self.allocators, self.cases = options, chosen, cases
+        self.baseline, self.by = baseline, by
         self.launcher = places.program(options.build, "launch")
         self.started, self.interrupted = time.time(), True  # until it has come to its end
         self.expected, self.samples, self.extras = {}, [], []
@@ -98,11 +99,11 @@ class Session:
     def results(self):
         options = self.options
         names = [allocator.name for allocator in self.allocators]
-        rows = figures.rows(self.samples, [case.label for case in self.cases], names, self.baseline, options.by,
+        rows = figures.rows(self.samples, [case.label for case in self.cases], names, self.baseline, self.by,
                             self.extras)
         return {"format": 1, "what": "cairn bench", "started": self.started, "seconds": time.time() - self.started,
                 "interrupted": self.interrupted, "left_out": self.left_out, **self.constant,
-                "repeat": options.repeat, "quick": options.quick, "baseline": self.baseline, "by": options.by,
+                "repeat": options.repeat, "quick": options.quick, "baseline": self.baseline, "by": self.by,
                 "parameters": {"repeat": options.repeat, "scale": options.scale, "threads": options.threads,
                                "timeout": options.timeout, "extras": options.extras, "sample_ms": options.sample,
                                "linger_ms": extras.LINGER_MS, "instructions_scale": extras.INSTRUCTIONS_SCALE},

@@ -212,6 +212,42 @@ class Comparison(Test):
         self.assertIn("the same library", run.stdout)
 
 
+class Markdown(Test):
+    """A table of a page is made by a command, from results alone."""
+
+    def shown(self, data, *arguments, status=0):
+        with open(self.path("r.json"), "w") as file:
+            json.dump(data, file)
+        run = subprocess.run([*COMMAND, "--show", self.path("r.json"), "--markdown", *arguments], capture_output=True, text=True)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run
+
+    def test_tables(self):
+        data = Comparison().made_up([1.0, 1.5, 2.0], peak=2048)
+        data["extras"] = [{"kind": "live", "case": "c", "allocator": None, "outcome": "ok", "live_bytes": 1 << 20},
+                          {"kind": "syscalls", "case": "c", "allocator": "glibc", "outcome": "ok", "syscalls": {"mmap": 3, "brk": 2}},
+                          {"kind": "syscalls", "case": "c", "allocator": "new", "outcome": "crash", "detail": "SIGSEGV"}]
+        said = self.shown(data).stdout
+        self.assertIn("|  | glibc | new |\n|---|---:|---:|\n| c | 1 | 1.50 (1.00..2.00) |\n| geometric mean | 1.00 | 1.50 |\n", said)
+        self.assertIn("| c | 1.0 | 2.0 | 2.0 |\n", said)
+        self.assertIn("| c | 5 | syscalls: CRASH |\n", said)
+        self.assertIn("- c, new: syscalls: CRASH, SIGSEGV\n", said)
+        said = self.shown(data, "--baseline", "new").stdout
+        self.assertIn("| c | 0.67 (0.50..1.00) | 1 |\n", said)
+        self.assertEqual(self.shown(data, "--baseline", "other", status=1).stderr.count("\n"), 1)
+
+    def test_no_mean_over_rows_that_are_not_there(self):
+        data = Comparison().made_up([1.0], outcome="crash")
+        said = self.shown(data).stdout
+        self.assertIn("| c | 1 | CRASH |\n", said)
+        self.assertNotIn("geometric mean", said)
+
+    def test_of_a_run(self):
+        run = self.bench(*SMALL, "--threads", "1", "--markdown")
+        self.assertRegex(run.stdout, r"^\d+ processors [^\n]*\n[^\n]*\n\nWall time")
+        self.assertIn("all samples are in", run.stderr)
+
+
 class Terminal(Test):
     def on_a_terminal(self, *command):
         master, slave = pty.openpty()
