@@ -14,6 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, places, results  # noqa: E402
+from lib.entry import enter  # noqa: E402
 
 PREFIX = "coherence-"
 PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
@@ -138,7 +139,7 @@ def print_where(name, row, threads, counts):
             print("%21s in %s" % ("", line))
 
 
-def main():
+def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--allocators", metavar="LIST",
                         help="by name; family, peers: all of those (all that are built, see bench/peers.py --coherence)")
@@ -153,7 +154,7 @@ def main():
     parser.add_argument("--where", action="store_true", help="also which lines of the allocators' source make the transfers")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR")
     parser.add_argument("--json", metavar="FILE", help="write all counts there")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
 
     if options.where and shutil.which("addr2line") is None:
         fail("--where needs addr2line (package binutils)")
@@ -191,4 +192,5 @@ def main():
     return 1 if any(counts and "trouble" in counts for counts in counted.values()) else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    enter(main)

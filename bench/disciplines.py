@@ -15,6 +15,7 @@ from dataclasses import dataclass
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report  # noqa: E402
+from lib.entry import enter  # noqa: E402
 
 # The first one is what the others are compared with.
 VARIANTS = {
@@ -113,4 +114,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    enter(main)

@@ -12,6 +12,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report, workloads  # noqa: E402
+from lib.entry import enter  # noqa: E402
 from lib.choice import choose_allocators, comma_list, complain, positive  # noqa: E402
 
 
@@ -75,7 +76,7 @@ def main(arguments):
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        enter(main)
     except FileNotFoundError as missing:
         complain("%s is not installed" % missing.filename)
         sys.exit(2)

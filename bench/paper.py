@@ -11,6 +11,7 @@ import time
 sys.dont_write_bytecode = True
 
 from lib import machine, places, report, results  # noqa: E402
+from lib.entry import enter  # noqa: E402
 from papers import form, heap_layers, hoard, lkmalloc, nbmalloc, wen_deng  # noqa: E402
 from papers.lab import Lab, Missing  # noqa: E402
 
@@ -80,4 +81,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    enter(main)

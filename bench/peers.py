@@ -16,6 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import allocators, debian, instrumented, results  # noqa: E402
+from lib.entry import enter  # noqa: E402
 
 # Pinned, so that figures can be compared: a crate and its version.
 CRATES = {"libmimalloc-sys": "0.1.49", "snmalloc-sys": "0.7.6", "tikv-jemalloc-sys": "0.7.1", "libtcmalloc-sys": "0.1.14"}
@@ -142,6 +143,9 @@ COHERENCE = {
 
 
 def main(words):
+    if set(words) & {"-h", "--help"}:
+        print(__doc__.strip())
+        return 0
     coherence = words[:1] == ["--coherence"]
     names = words[1:] if coherence else words
     known = COHERENCE if coherence else PEERS
@@ -175,4 +179,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    enter(main)

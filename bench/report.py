@@ -12,6 +12,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import places  # noqa: E402
+from lib.entry import enter  # noqa: E402
 
 TRACE_MARK = b"NCTRACE1"
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -130,4 +131,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    enter(main)

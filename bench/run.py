@@ -7,6 +7,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, choice, command_line, compare, figures, markdown, places, report, results, workloads  # noqa: E402
+from lib.entry import enter  # noqa: E402
 from lib.choice import complain  # noqa: E402
 from lib.session import Session  # noqa: E402
 from lib.terminal import show  # noqa: E402
@@ -107,13 +108,12 @@ def main(arguments):
         if old:
             print_comparison(options.compare, old, found)
         return 0
+    except BrokenPipeError:  # stdout's
+        raise
     except (results.Unusable, OSError) as why:
         complain(str(why))
         return 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt: # before the first run, or while the tables are printed
-        sys.exit(130)
+    enter(main)

@@ -97,6 +97,20 @@ class Series(Test):
             self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
 
 
+class Unheard(Test):
+    def test_a_reader_that_goes_is_no_trouble(self):
+        # Not even one line is read: what is printed first comes later than that.
+        data = Comparison().made_up([1.0])
+        with open(self.path("r.json"), "w") as file:
+            json.dump(data, file)
+        for arguments in (["--list"], ["--show", self.path("r.json")]):
+            there, here = os.pipe()
+            os.close(there)
+            run = subprocess.run([*COMMAND, *arguments], stdout=here, stderr=subprocess.PIPE, text=True)
+            os.close(here)
+            self.assertEqual((run.returncode, run.stderr), (141, ""))
+
+
 class Interrupted(Test):
     def test_what_there_is_is_written(self):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""How every word of the lab starts, and how it ends when somebody does not want to hear more of it."""
+import os
+import sys
+
+
+def enter(main):
+    """With the status that main gives for the command line; 130 after Ctrl-C, 141 when the reader has gone."""
+    try:
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+        status = 141
+    sys.exit(status)
