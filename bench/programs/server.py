@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the clients of bench/serve have in common: they wait for the server, put their load on it, and when it is gone
-they clear the folder away that both work in. The server is descriptor 3."""
+they clear the folder away that both work in. Descriptor 3 is a pipe that brings the server's number, and ends with it."""
 import os
 import select
 import shutil
@@ -17,9 +17,9 @@ class Failed(Exception):
 
 def gone(seconds):
     """Whether the server ends within so much time."""
-    handle = select.poll()
-    handle.register(SERVER, select.POLLIN)
-    return bool(handle.poll(seconds * 1000))
+    line = select.poll()
+    line.register(SERVER, 0)  # the end is told without being asked for
+    return bool(line.poll(seconds * 1000))
 
 
 def wait_for(path):
@@ -37,6 +37,7 @@ def work(load):
     """All of a client's life. A server that is in a bad way is killed, and the reason is the last line of stderr,
     unless it ended by itself: then it has said why."""
     folder = os.getcwd()
+    process = int(os.read(SERVER, 20))
     assert os.path.basename(folder).startswith("cairn-serve-"), folder
     try:
         load()
@@ -46,7 +47,7 @@ def work(load):
     except (Failed, OSError) as why:
         if not gone(1):
             print("client: %s" % why, file=sys.stderr, flush=True)
-            signal.pidfd_send_signal(SERVER, signal.SIGKILL)
+            os.kill(process, signal.SIGKILL)
             gone(60)
         status = 1
     for _ in range(20):  # files that the dying server still made

@@ -3,16 +3,15 @@
 //   serve CLIENT [ARGS] -- SERVER [ARGS]
 // What is launched, preloaded and measured is then the server itself: this process makes a folder, starts the client, and
 // turns into the server by exec. Both are in the folder. The client is nobody's child here, in a session of its own, and
-// without the preloaded library; as descriptor 3 it has a handle of the server, whose end it waits for, since it has to
-// clear the folder away, however the server ended. Only the client writes to stdout; what the server says goes to stderr.
+// without the preloaded library. As descriptor 3 it has a pipe that brings the server's number, and ends when the server does,
+// which holds the other side without a use for it: the client has to clear the folder away, however the server ended. (No
+// pidfd: valgrind may not know those.) Only the client writes to stdout; what the server says goes to stderr.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <string>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,17 +24,16 @@ constexpr int server_handle = 3;
     std::exit(2);
 }
 
-std::string enter_new_folder() {
+void enter_new_folder() {
     const char *place = std::getenv("TMPDIR");
     std::string folder =
         std::string(place != nullptr && *place != '\0' ? place : "/tmp") + "/cairn-serve-XXXXXX";
     if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0)
         fail(folder.c_str());
-    return folder;
 }
 
 // By way of a child that ends at once: a server must not find a child that it did not start.
-void start_beside(char **client, int handle) {
+void start_beside(char **client, const int (&line)[2]) {
     const pid_t between = fork();
     if (between < 0)
         fail("fork");
@@ -45,10 +43,11 @@ void start_beside(char **client, int handle) {
         if (child != 0)
             _exit(child < 0 ? 1 : 0);
         unsetenv("LD_PRELOAD");
-        if (handle == server_handle)
-            fcntl(handle, F_SETFD, 0);
-        else
-            dup2(handle, server_handle);
+        close(line[1]);
+        if (line[0] != server_handle) {
+            dup2(line[0], server_handle);
+            close(line[0]);
+        }
         execvp(client[0], client);
         fail(client[0]);
     }
@@ -79,11 +78,12 @@ int main(int argc, char **argv) {
         return 2;
     }
     argv[middle] = nullptr;
-    const int handle = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0U));
-    if (handle < 0)
-        fail("pidfd_open");
-    const std::string folder = enter_new_folder();
-    start_beside(argv + 1, handle);
+    int line[2];
+    if (pipe(line) != 0 || dprintf(line[1], "%d\n", static_cast<int>(getpid())) < 0)
+        fail("pipe");
+    enter_new_folder();
+    start_beside(argv + 1, line);
+    close(line[0]);
     name_a_malloc();
     dup2(STDERR_FILENO, STDOUT_FILENO);
     execvp(argv[middle + 1], argv + middle + 1);
