@@ -37,7 +37,7 @@ def about(data):
 def warnings(data):
     lines = []
     if data["stopped_early"]:
-        lines.append("The trace ends before the program did: there was no room for more.")
+        lines.append("The trace ends before the program did: there was no room for more, or the file was cut off.")
     if data["free_unknown"]:
         lines.append("%s frees are of blocks from before the trace (or of the process that this one was forked from); "
                      "they are in no figure but the number of calls." % f"{data['free_unknown']:,}")

@@ -3,6 +3,7 @@
 // The program `cairn`: see man/cairn.1.
 #include <src/cli/commands.hpp>
 #include <src/cli/lab.hpp>
+#include <src/cli/trace_file.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -76,7 +77,7 @@ int main(int count, char **words) {
         ->delimiter(',')
         ->required();
     replay_command->add_option("--process", replay_request.process, "Which one; the program itself is 1")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::uint64_t{1}, most_images));
     replay_command->add_option("--repeat", replay_request.repeat, "Times for each allocator (3)")
         ->check(CLI::Range(1, 1000));
     replay_command
@@ -94,6 +95,11 @@ int main(int count, char **words) {
     CLI::App *const info_command = app.add_subcommand("info", "Print version, constants and options");
     info_command->add_flag("--json", json, "As a JSON object");
 
+    const auto named = [&](CLI::App *each) { return each->get_name() == words[1]; };
+    if (count > 1 && words[1][0] != '-' && app.get_subcommands(named).empty()) {
+        std::cerr << "cairn: there is no word '" << words[1] << "'; see cairn --help\n";
+        return wrong_usage;
+    }
     // What stands behind the first "--" is the program's own and is not to be looked at.
     char **const end = words + count;
     char **const mark = std::find_if(words, end, [](const char *w) { return std::strcmp(w, "--") == 0; });

@@ -28,8 +28,6 @@ using trace::Word;
 
 namespace {
 
-constexpr std::uint64_t most_images = 1u << 24;
-
 [[noreturn]] void fail(const std::string &path, const std::string &why) {
     throw BadTrace(path + ": " + why);
 }
@@ -180,7 +178,9 @@ std::uint64_t TraceFile::pid(std::uint64_t image) const {
 }
 
 bool TraceFile::stopped_early() const {
-    return reinterpret_cast<const Header *>(bytes_)->stopped != 0;
+    // Whole chunks are written; what has less was cut off, by a full disk or by somebody.
+    return reinterpret_cast<const Header *>(bytes_)->stopped != 0 ||
+           (length_ - trace::header_bytes) % trace::chunk_bytes != 0;
 }
 
 namespace {

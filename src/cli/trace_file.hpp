@@ -47,6 +47,9 @@ struct TraceEvent {
     std::uint64_t size;
 };
 
+/// A file that names more is damaged.
+inline constexpr std::uint64_t most_images = 1u << 24;
+
 class TraceFile {
 public:
     /// Throws BadTrace.
@@ -61,6 +64,7 @@ public:
     std::uint64_t calls(std::uint32_t thread) const { return calls_[thread]; }
     /// The pid of a process image, 0 if it is not known.
     std::uint64_t pid(std::uint64_t image) const;
+    /// Calls are missing at the end: there was no room for more, or the file was cut off.
     bool stopped_early() const;
 
     /// All calls of a process image (0: of all), sorted by time; those of one thread stay in their order, and

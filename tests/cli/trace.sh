@@ -140,9 +140,13 @@ one_line 1 "No such file" trace -o "$scratch/no/folder" -- true
 one_line 2 "no program" trace -o "$file"
 "$cairn" trace -- true 2>/dev/null
 [ $? = 2 ] || fail "no file is named: another status than 2"
+one_line 2 "no word 'trase'" trase -o "$file"
 one_line 1 "No such file" trace-info "$scratch/nothing"
 one_line 1 "is no trace" trace-info "$scratch/calls.c"
 one_line 1 "is no trace" trace-info "$scratch/calls"
 "$cairn" trace -o "$file" -- "$scratch/calls" threads || fail "threads: status $?"
-head -c 70000 "$file" >"$scratch/short" && printf '\377%.0s' $(seq 3000) | dd of="$scratch/short" bs=1 seek=5000 conv=notrunc 2>/dev/null
+head -c 70000 "$file" >"$scratch/short"
+"$cairn" trace-info "$file" | grep -q "stopped early" && fail "a whole file is said to be cut off"
+"$cairn" trace-info "$scratch/short" | grep -q "stopped early" || fail "nothing is said of a file that was cut off"
+printf '\377%.0s' $(seq 3000) | dd of="$scratch/short" bs=1 seek=5000 conv=notrunc 2>/dev/null
 one_line 1 "is damaged" trace-info "$scratch/short"
