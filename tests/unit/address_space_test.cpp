@@ -106,7 +106,7 @@ TEST(AddressSpace, TakesAnyAlignment) {
     AddressSpace space;
     for (std::size_t alignment = page; alignment <= 8_GiB; alignment *= 4) {
         const std::size_t before = test::address_space();
-        void *const p = space.take_aligned(3 * page, alignment, false);
+        void *const p = space.take_aligned(3 * page, alignment, false, 0);
         ASSERT_NE(p, nullptr);
         EXPECT_TRUE(is_aligned(p, alignment));
         EXPECT_EQ(space.mapped(), 3 * page);

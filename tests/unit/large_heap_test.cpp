@@ -71,7 +71,7 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
 }
 
 TEST_F(LargeHeapTest, AlignmentUpToTheLargest) {
-    for (std::size_t alignment = 1; alignment <= LargeHeap::largest; alignment *= 2) {
+    for (std::size_t alignment = 1; alignment <= LargeHeap::largest_alignment; alignment *= 2) {
         for (const std::size_t size : {std::size_t{100}, 200_KiB, LargeHeap::largest}) {
             const Block block = malloc(size, alignment);
             ASSERT_NE(block.p, nullptr) << size << " at " << alignment;

@@ -46,12 +46,12 @@ protected:
         return run;
     }
 
-    /// So many runs, touched, with a slot between each two, so that they do not join when they are free.
+    /// So many runs, touched, with one of their length between each two, so that they do not join when they are free.
     std::vector<cairn::Run> apart(unsigned count, unsigned slots) {
         std::vector<cairn::Run> all;
         for (unsigned i = 0; i < count; ++i) {
             all.push_back(touched(slots));
-            allocate(1);
+            allocate(slots);
         }
         return all;
     }
@@ -83,12 +83,20 @@ TEST_F(RunHeapTest, RunsHaveTheirLengthAndAlignment) {
     }
 }
 
-TEST_F(RunHeapTest, HalfASegmentMayBeAlignedToItsLength) {
+TEST_F(RunHeapTest, HalfASegmentMayBeAlignedToHalfItsLength) {
     for (int i = 0; i < 3; ++i) {
-        const cairn::Run run = allocate(slots_per_segment / 2, slots_per_segment / 2);
+        const cairn::Run run = allocate(slots_per_segment / 2, slots_per_segment / 4);
         ASSERT_NE(run.first, nullptr);
-        EXPECT_TRUE(is_aligned(memory(run), window_size / 2));
+        EXPECT_TRUE(is_aligned(memory(run), window_size / 4));
     }
+}
+
+TEST_F(RunHeapTest, WhoWritesOnBehindAWindowEndsThereOrHitsNothing) {
+    const cairn::Run all = allocate(RunHeap::longest_run);
+    ASSERT_NE(all.first, nullptr);
+    char *const end = memory(all) + span_of(all.first);
+    EXPECT_EQ(address_of(end) % window_size, window_size - slot_size);
+    EXPECT_DEATH(*static_cast<volatile char *>(end) = 1, "");
 }
 
 TEST_F(RunHeapTest, RandomRunsAreApartAndCleanOnesReadAsZero) {
@@ -264,12 +272,12 @@ TEST_F(RunHeapTest, TheStatisticsAddUp) {
     EXPECT_EQ(now.mapped, now.mapped_peak);
     std::size_t slots = 0;
     runs_.for_each_segment([&](const Segment &segment) {
-        slots += segment.mapped_slots;
+        slots += segment.mapped_slots + 1; // and the guard
         EXPECT_EQ(segment.kind(0), SlotKind::metadata);
         EXPECT_EQ(segment.kind(metadata_slots - 1), SlotKind::metadata);
     });
     EXPECT_EQ(now.mapped, slots * slot_size);
-    EXPECT_EQ(now.free_clean, (slots - metadata_slots) * slot_size - 1_MiB);
+    EXPECT_EQ(now.free_clean, (slots - metadata_slots - 1) * slot_size - 1_MiB);
 }
 
 TEST_F(RunHeapTest, WhereSpaceIsShortItIsRefusedAndThenGoesOn) {

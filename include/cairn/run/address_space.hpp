@@ -26,20 +26,20 @@ public:
     constexpr AddressSpace() = default;
 
     /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size. `dense`: all of it will
-    /// be used.
-    void *take(std::size_t bytes, bool dense) {
+    /// be used. So many `behind` it are left to nobody.
+    void *take(std::size_t bytes, bool dense, std::size_t behind = 0) {
         if (bytes > max_bytes_) {
             return nullptr;
         }
         if (next_ == 0) {
             next_ = where_the_kernel_maps();
         }
-        void *p = below_the_last(bytes, near_tries_);
+        void *p = below_the_last(bytes, behind, near_tries_);
         if (p == nullptr) {
-            p = kernels_choice(bytes);
+            p = kernels_choice(bytes, behind);
         }
         if (p == nullptr) {
-            p = below_the_last(bytes, far_tries_);
+            p = below_the_last(bytes, behind, far_tries_);
         }
         if (p == nullptr || !WindowMap::covers(p, bytes)) {
             return nullptr;
@@ -53,11 +53,11 @@ public:
     }
 
     /// The same for any alignment.
-    void *take_aligned(std::size_t bytes, std::size_t alignment, bool dense) {
+    void *take_aligned(std::size_t bytes, std::size_t alignment, bool dense, std::size_t behind) {
         if (alignment <= window_size) {
-            return take(bytes, dense);
+            return take(bytes, dense, behind);
         }
-        auto *const raw = static_cast<char *>(take(bytes + alignment, dense));
+        auto *const raw = static_cast<char *>(take(bytes + alignment, dense, behind));
         if (raw == nullptr) {
             return nullptr;
         }
@@ -123,8 +123,8 @@ private:
     }
 
     /// Windows are taken downward, as the kernel does for its own.
-    void *below_the_last(std::size_t bytes, int tries) {
-        std::uintptr_t at = align_down(next_ - bytes, window_size);
+    void *below_the_last(std::size_t bytes, std::size_t behind, int tries) {
+        std::uintptr_t at = align_down(next_ - bytes - behind, window_size);
         bool taken = true; // a refusal for any other reason holds everywhere
         for (int i = 0; taken && i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
             if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes, &taken)) {
@@ -136,9 +136,9 @@ private:
     }
 
     /// Maps enough to hold an aligned range wherever the kernel likes, and cuts off the rest.
-    void *kernels_choice(std::size_t bytes) {
+    void *kernels_choice(std::size_t bytes, std::size_t behind) {
         const std::size_t page = platform::vm::page_size();
-        const std::size_t slack = window_size - page;
+        const std::size_t slack = window_size - page + behind;
         auto *const raw = static_cast<char *>(platform::vm::map(bytes + slack));
         if (raw == nullptr) {
             return nullptr;

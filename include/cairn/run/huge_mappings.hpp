@@ -4,6 +4,7 @@
 //
 // Adds:    those four, with the account of address space.
 // Needs:   the run heap's lock and address space.
+// Keeps:   64 KiB behind each are nobody's, so that who writes on behind a block reaches no segment's descriptors.
 // Threads: any.
 // Errors:  nullptr or false: nothing has changed.
 // Cost:    system calls, under the run heap's lock where addresses are chosen.
@@ -47,7 +48,8 @@ public:
     void repair_after_fork() { in_flight_.store(0, std::memory_order_relaxed); }
 
     bool resize_in_place(void *p, std::size_t before, std::size_t bytes) {
-        if (!platform::vm::resize_in_place(p, before, bytes)) {
+        const bool reaches_the_next = align_up(bytes, window_size) - bytes < guard_; // p starts a window
+        if ((bytes > before && reaches_the_next) || !platform::vm::resize_in_place(p, before, bytes)) {
             return false;
         }
         account(before, bytes);
@@ -69,9 +71,11 @@ public:
     }
 
 private:
+    static constexpr std::size_t guard_ = slot_size;
+
     char *map_anew(std::size_t bytes, std::size_t alignment) {
         sync::Guard hold(runs_.lock());
-        return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true));
+        return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true, guard_));
     }
 
     void account(std::size_t before, std::size_t after) {

@@ -22,6 +22,9 @@ public:
     /// Longer blocks are better off in mappings of their own.
     static constexpr std::size_t largest = window_size / 2;
 
+    /// A window holds a run of half its length at no coarser alignment.
+    static constexpr std::size_t largest_alignment = window_size / 4;
+
     /// But where address space is short, runs may serve them too.
     static constexpr std::size_t longest = RunHeap::longest_run * slot_size;
 
@@ -29,7 +32,7 @@ public:
     LargeHeap(const LargeHeap &) = delete;
     LargeHeap &operator=(const LargeHeap &) = delete;
 
-    /// size <= longest, alignment <= largest.
+    /// size <= longest, alignment <= largest_alignment.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
         const auto align_slots = static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
         const Run run = runs_.allocate(slots_for(size), align_slots);

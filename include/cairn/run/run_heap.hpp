@@ -22,7 +22,7 @@ public:
     RunHeap(const RunHeap &) = delete;
     RunHeap &operator=(const RunHeap &) = delete;
 
-    static constexpr unsigned longest_run = slots_per_segment - metadata_slots;
+    static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 
     /// A run of `slots` <= longest_run that starts at a multiple of `alignment` slots.
     Run allocate(unsigned slots, unsigned alignment = 1) {

@@ -2,7 +2,8 @@
 //
 // Segment: a 32 MiB window of address space, cut into slots of 64 KiB, with the descriptors of all its slots
 // in the first two. From an address to its descriptor is arithmetic: no load at all, once the window is known
-// to be ours.
+// to be ours. The last slot serves nobody: who writes on behind the last block does not reach the descriptors of the
+// window that follows.
 //
 // Adds:    the geometry, and the way between slot, address and descriptor lines.
 // Needs:   a window from AddressSpace, its first slots zeroed.
@@ -10,7 +11,7 @@
 //          window.
 // Threads: kinds[] is read by all without a lock and written by who holds the slot (the run heap's lock, or
 //          the owner of the run).
-// Cost:    two slots in 512, of which only the touched pages are resident.
+// Cost:    three slots in 512, of which only the touched pages are resident.
 // Source:  4 MB stripes with a table (LKmalloc, section 3.4); metadata apart (Wen and Deng, 3.2.2).
 #pragma once
 
@@ -23,6 +24,7 @@ inline constexpr std::size_t window_size = 32_MiB;
 inline constexpr std::size_t slot_size = 64_KiB;
 inline constexpr unsigned slots_per_segment = window_size / slot_size;
 inline constexpr unsigned metadata_slots = 2;
+inline constexpr unsigned end_of_slots = slots_per_segment - 1; ///< of those that serve; then comes the guard
 
 enum class SlotKind : std::uint8_t {
     unmapped = 0, ///< not (yet) taken from the operating system

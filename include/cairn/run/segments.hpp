@@ -4,10 +4,11 @@
 //
 // Adds:    growth by the rest of the newest segment, else by a new one; a walk over all.
 // Needs:   AddressSpace.
-// Keeps:   no segment is ever taken away, so a walk needs no lock.
+// Keeps:   no segment is ever taken away, so a walk needs no lock. The last slot of a window is never handed out.
 // Threads: the caller of `grow` holds a lock; the walk any.
 // Errors:  nullptr when the operating system has no more.
-// Cost:    a system call for 32 MiB of address space at a time, less where it is limited.
+// Cost:    a system call for 32 MiB of address space at a time, less where it is limited; one more for the guard of each
+//          of the first 128 windows.
 // Source:  LKmalloc, section 3.4 (stripes).
 #pragma once
 
@@ -26,8 +27,8 @@ public:
         const auto step = static_cast<unsigned>(AddressSpace::step() / slot_size);
         const unsigned wanted = step < slots + alignment ? slots + alignment : step;
         Segment *const newest = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
-        if (newest != nullptr && newest->mapped_slots + slots + alignment <= slots_per_segment) {
-            const unsigned room = slots_per_segment - newest->mapped_slots;
+        if (newest != nullptr && newest->mapped_slots + slots + alignment <= end_of_slots) {
+            const unsigned room = end_of_slots - newest->mapped_slots;
             const unsigned more = wanted < room ? wanted : room;
             if (space.extend(reinterpret_cast<void *>(newest->address_of_slot(newest->mapped_slots)),
                              more * slot_size)) {
@@ -52,9 +53,13 @@ public:
 private:
     /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
     OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted) {
-        least = least > slots_per_segment ? slots_per_segment : least;
+        least = least > end_of_slots ? end_of_slots : least;
         for (unsigned n = wanted < least ? least : wanted;; n = n / 2 < least ? least : n / 2) {
             if (void *const window = space.take(n * slot_size, /*dense=*/false)) {
+                if (n == slots_per_segment) {
+                    guard(*static_cast<Segment *>(window));
+                    --n;
+                }
                 return add_segment(static_cast<Segment *>(window), n);
             }
             if (n == least) {
@@ -74,6 +79,15 @@ private:
         return add_slots(*segment, slots - metadata_slots);
     }
 
+    /// The slot behind those that serve: what runs on into it ends there. The kernel's number of mappings is limited, so
+    /// later windows have one that is merely not used, and are one mapping with their neighbours.
+    void guard(Segment &segment) {
+        if (guards_ < most_guards_) {
+            ++guards_;
+            platform::vm::forbid(reinterpret_cast<void *>(segment.address_of_slot(end_of_slots)), slot_size);
+        }
+    }
+
     OwnerLine *add_slots(Segment &segment, unsigned count) {
         OwnerLine *const first = &segment.owner_lines[segment.mapped_slots];
         first->slots = static_cast<std::uint16_t>(count);
@@ -83,7 +97,10 @@ private:
     }
 
     std::atomic<Segment *> newest_{nullptr};
+    static constexpr unsigned most_guards_ = 128; // two mappings each
+
     std::size_t bytes_ = 0;
+    unsigned guards_ = 0;
     void *const allocator_;
 };
 
