@@ -97,13 +97,21 @@ inline bool huge_pages(void *p, std::size_t bytes, bool wanted) {
                                wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 }
 
+/// Whether something lies at this page, ours or not.
+inline bool is_mapped(const void *p) {
+    unsigned char resident = 0;
+    return raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(page_size()),
+                       static_cast<long>(address_of(&resident))) != -ENOMEM;
+}
+
 /// Changes the length of a mapping without moving it.
 inline bool resize_in_place(void *p, std::size_t old_bytes, std::size_t new_bytes) {
     return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(p)), static_cast<long>(old_bytes),
                                static_cast<long>(new_bytes), 0));
 }
 
-/// Moves a mapping's pages onto `to`, replacing what is mapped there.
+/// Moves a mapping's pages onto `to`, replacing what is mapped there. After a failure that is there still, or all of it is
+/// unmapped.
 inline bool move(void *from, std::size_t old_bytes, void *to, std::size_t new_bytes) {
     return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(from)), static_cast<long>(old_bytes),
                                static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED,

@@ -60,7 +60,12 @@ public:
     char *move(void *p, std::size_t before, std::size_t bytes) {
         char *const to = map_anew(bytes, 1); // the place; its own pages are never touched
         if (to != nullptr && !platform::vm::move(p, before, to, bytes)) {
-            unmap(to, bytes);
+            // Once the kernel has unmapped the place it is anybody's: others may have mapped parts of it, from its end on.
+            if (platform::vm::is_mapped(to)) {
+                unmap(to, bytes);
+            } else {
+                account(bytes, 0);
+            }
             return nullptr;
         }
         if (to != nullptr) {
