@@ -1,34 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-#
-# aarch64.sh BUILD_FOLDER: the library and its tests built for aarch64 and run under qemu-user. Needs g++-aarch64-linux-gnu,
-# libc6-dev-arm64-cross and qemu-user. What qemu-user cannot show is left out by name: seccomp filters, limits of the kernel,
-# forks among threads (its own locks hang or fail in the child), and what is measured of memory; the order of memory is that of the machine below, not that of an aarch64.
-set -u
-name=aarch64
-build=$(cd "${1:?a build folder}" && pwd) || exit 1
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
-finished() {
-    echo "RESULT $name: $2"
-    exit "$1"
-}
-packages='g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user'
-if ! command -v qemu-aarch64 >/dev/null || ! command -v aarch64-linux-gnu-g++ >/dev/null; then
-    # shellcheck disable=SC2086 # one word a package
-    DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $packages >/dev/null 2>&1 || {
-        echo "needs: $packages"
-        finished 0 SKIP
-    }
-fi
-work=${XDG_CACHE_HOME:-$HOME/.cache}/cairn/long/aarch64
+# aarch64: the library and its tests built for aarch64 and run under qemu-user. What qemu-user cannot show is left out by name:
+# seccomp filters, limits of the kernel, forks among threads (its own locks hang or fail in the child), and what is measured of
+# memory; the order of memory is that of the machine below, not that of an aarch64.
+. "$(dirname "$0")/lib/common.sh"
+packages g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user cmake ninja-build
 launcher=
-command -v ccache >/dev/null && launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+! command -v ccache >/dev/null || launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+# shellcheck disable=SC2086 # none or one
 cmake -S "$root" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_TESTS=OFF -DCAIRN_BENCH=OFF -DCAIRN_FAMILY=OFF \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
-    -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ $launcher >"$work.log" 2>&1 &&
-    cmake --build "$work" --target cairn_shared >>"$work.log" 2>&1 || {
-    tail -20 "$work.log"
-    finished 1 "the library does not build"
+    -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ $launcher >"$work/build.log" 2>&1 &&
+    cmake --build "$work" --target cairn_shared >>"$work/build.log" 2>&1 || {
+    tail -20 "$work/build.log"
+    fail "the library does not build"
 }
 mkdir -p "$work/tests"
 right=0 wrong='' left=0
@@ -52,10 +37,10 @@ for source in "$root"/tests/process/*.cpp; do
     }
     # The library goes to the program under qemu, not to qemu itself.
     options=$(sed -n 's|^// *env: *||p' "$source" | sed 's/^/-E /')
+    status=0
     # shellcheck disable=SC2086
     timeout 300 qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_PRELOAD=$work/lib/libcairn.so" $options "$work/tests/$test" \
-        </dev/null >"$work/tests/$test.out" 2>"$work/tests/$test.err"
-    status=$?
+        </dev/null >"$work/tests/$test.out" 2>"$work/tests/$test.err" || status=$?
     if grep -q '^// *expect-death:' "$source"; then
         grep -q '^cairn: ' "$work/tests/$test.err" && [ $status = 134 ]
     else
@@ -65,5 +50,5 @@ for source in "$root"/tests/process/*.cpp; do
         wrong="$wrong $test"
     }
 done
-[ -z "$wrong" ] || finished 1 "$right right, $left left out, wrong:$wrong"
-finished 0 "$right programs right under qemu-user, $left left out"
+[ -z "$wrong" ] || fail "$right right, $left left out, wrong:$wrong"
+result "$right programs right under qemu-user, $left left out"

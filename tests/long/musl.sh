@@ -1,25 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-#
-# musl.sh BUILD_FOLDER: the library built against musl (Debian's musl-tools) and C programs run on it. Debian has no C++
-# library for musl: the headers of glibc's libstdc++ are made to do by a few declarations, of which nothing is linked.
-# Left out: C++ programs, and the process tests, which are C++ and ask glibc for some of what they use.
-set -u
-name=musl
-build=$(cd "${1:?a build folder}" && pwd) || exit 1
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
-finished() {
-    echo "RESULT $name: $2"
-    exit "$1"
-}
-if ! command -v musl-gcc >/dev/null; then
-    DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends musl-tools >/dev/null 2>&1 || {
-        echo "needs: musl-tools"
-        finished 0 SKIP
-    }
-fi
+# musl: the library built against musl (Debian's musl-tools) and C programs run on it. Debian has no C++ library for musl: the
+# headers of glibc's libstdc++ are made to do by a few declarations, of which nothing is linked. Left out: C++ programs, and the
+# process tests, which are C++ and ask glibc for some of what they use.
+. "$(dirname "$0")/lib/common.sh"
+packages musl-tools g++ linux-libc-dev
 machine=$(uname -m)-linux
-work=$build/musl
 mkdir -p "$work/include"
 for folder in linux asm-generic; do ln -sfn /usr/include/$folder "$work/include/$folder"; done
 ln -sfn "/usr/include/$machine-gnu/asm" "$work/include/asm"
@@ -38,9 +24,9 @@ for source in "$root"/src/malloc/*.cpp; do
         -specs="/usr/lib/$machine-musl/musl-gcc.specs" -idirafter "$work/include" -include "$work/shim.hpp" \
         -I"$root/include" -I"$root" -I"$root/src/malloc" -DCAIRN_VERSION='"0.1.0"' $exceptions -fno-rtti \
         -fno-threadsafe-statics -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc \
-        -fno-builtin-realloc -fno-builtin-free -c "$source" -o "$work/$(basename "$source").o" || finished 1 "$source does not compile"
+        -fno-builtin-realloc -fno-builtin-free -c "$source" -o "$work/$(basename "$source").o" || fail "$source does not compile"
 done
-musl-gcc -shared -o "$work/libcairn.so" "$work"/*.cpp.o -nodefaultlibs -lgcc -lc -lgcc || finished 1 "the library does not link"
+musl-gcc -shared -o "$work/libcairn.so" "$work"/*.cpp.o -nodefaultlibs -lgcc -lc -lgcc || fail "the library does not link"
 
 cat >"$work/work.c" <<'END'
 #include <errno.h>
@@ -94,12 +80,13 @@ int main(int argc, char **argv) {
     return status;
 }
 END
-musl-gcc -O1 -fno-builtin "$work/work.c" -o "$work/work" || finished 1 "the program does not compile"
-LD_PRELOAD=$work/libcairn.so "$work/work" || finished 1 "the program ended with $?"
+musl-gcc -O1 -fno-builtin "$work/work.c" -o "$work/work" || fail "the program does not compile"
+LD_PRELOAD=$work/libcairn.so "$work/work" || fail "the program ended with $?"
 for misuse in twice interior; do
-    LD_PRELOAD=$work/libcairn.so "$work/work" $misuse 2>"$work/line"
-    [ $? = 134 ] && grep -q '^cairn: ' "$work/line" || finished 1 "misuse ($misuse) was not stopped"
+    status=0
+    LD_PRELOAD=$work/libcairn.so "$work/work" $misuse 2>"$work/line" || status=$?
+    [ $status = 134 ] && grep -q '^cairn: ' "$work/line" || fail "misuse ($misuse) was not stopped"
 done
-LD_PRELOAD=$work/libcairn.so CAIRN_STATS=json:$work/statistics.json "$work/work" || finished 1 "with CAIRN_STATS"
-grep -q cairn "$work/statistics.json" 2>/dev/null || finished 1 "the library was not in the process"
-finished 0 "built, a threaded C program with forks right, misuse stopped"
+LD_PRELOAD=$work/libcairn.so CAIRN_STATS=json:$work/statistics.json "$work/work" || fail "with CAIRN_STATS"
+grep -q cairn "$work/statistics.json" 2>/dev/null || fail "the library was not in the process"
+result "built, a threaded C program with forks right, misuse stopped"
