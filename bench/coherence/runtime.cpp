@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The baton, and what -fsanitize=thread makes of a program's accesses: functions whose names begin with __tsan_.
+// The baton, and what the accesses of a program do that was compiled with -fsanitize=thread.
 #include "runtime.hpp"
 
 #include "../common/random.hpp"
@@ -194,48 +194,48 @@ std::uint64_t nanoseconds() {
     return accesses / (baton != nullptr ? baton->processors() : 1);
 }
 
+} // namespace cairn::coherence
+
 namespace {
 
-/// An atomic operation as the code asked for it. The baton makes every order a total one, so the strongest is right.
-template <class T>
-struct Word {
-    static T load(const void *place, const volatile T *p) {
-        touch_atomically(place, p, sizeof(T), false, false);
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+/// What the instrumented code does. The baton makes every order of an atomic operation a total one, so the strongest is
+/// right, whatever was asked for.
+struct Accesses {
+    static void plain(const void *place, const volatile void *p, std::size_t size, bool write) {
+        cairn::coherence::touch(place, p, size, write);
     }
-    static void store(const void *place, volatile T *p, T value) {
-        touch_atomically(place, p, sizeof(T), true, false);
-        __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
+    static void fence(const void *, int) {}
+
+    template <class T>
+    static T load(const void *place, const volatile T *p, int) {
+        cairn::coherence::touch_atomically(place, p, sizeof(T), false, false);
+        return *p; // one thread runs
     }
-    template <class F>
-    static T update(const void *place, volatile T *p, F f) {
-        touch_atomically(place, p, sizeof(T), true, true);
-        const T old = *p; // one thread runs
+    template <class T>
+    static void store(const void *place, volatile T *p, T value, int) {
+        cairn::coherence::touch_atomically(place, p, sizeof(T), true, false);
+        *p = value;
+    }
+    template <class T, class F>
+    static T update(const void *place, volatile T *p, int, F f) {
+        cairn::coherence::touch_atomically(place, p, sizeof(T), true, true);
+        const T old = *p;
         *p = f(old);
         return old;
     }
     /// One that fails reads the line, but the processor has taken it for writing all the same.
-    static T compare_exchange(const void *place, volatile T *p, T expected, T desired) {
-        return update(place, p, [&](T old) { return old == expected ? desired : old; });
-    }
-    static int compare_exchange(const void *place, volatile T *p, T *expected, T desired) {
-        const T old = compare_exchange(place, p, *expected, desired);
-        const bool done = old == *expected;
-        *expected = old;
-        return done;
+    template <class T>
+    static bool exchange_if(const void *place, volatile T *p, T *expected, T desired, int order, int) {
+        const T wanted = *expected;
+        *expected = update(place, p, order, [=](T old) { return old == wanted ? desired : old; });
+        return *expected == wanted;
     }
 };
 
 } // namespace
-} // namespace cairn::coherence
 
-using cairn::coherence::touch;
-using cairn::coherence::Word;
+#include "runtime_calls.hpp"
 
-/// Where the instrumented code is that called.
-#define CAIRN_PLACE __builtin_return_address(0)
-
-// The names and types are those that the compiler calls: LLVM's ThreadSanitizer instrumentation.
 extern "C" {
 
 void cairn_simulated_wait() {
@@ -251,129 +251,6 @@ unsigned cairn_simulated_processors() {
     }
     const char *const number = std::getenv(cairn::coherence::processors_variable);
     return number != nullptr ? static_cast<unsigned>(std::atoi(number)) : 1;
-}
-
-void __tsan_init() {}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit() {}
-void __tsan_atomic_thread_fence(int) {}
-void __tsan_atomic_signal_fence(int) {}
-
-#define CAIRN_ACCESS(bytes)                                                                                  \
-    void __tsan_read##bytes(void *p) {                                                                       \
-        touch(CAIRN_PLACE, p, bytes, false);                                                                 \
-    }                                                                                                        \
-    void __tsan_write##bytes(void *p) {                                                                      \
-        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
-    }                                                                                                        \
-    void __tsan_unaligned_read##bytes(void *p) {                                                             \
-        touch(CAIRN_PLACE, p, bytes, false);                                                                 \
-    }                                                                                                        \
-    void __tsan_unaligned_write##bytes(void *p) {                                                            \
-        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
-    }                                                                                                        \
-    void __tsan_read_write##bytes(void *p) {                                                                 \
-        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
-    }                                                                                                        \
-    void __tsan_unaligned_read_write##bytes(void *p) {                                                       \
-        touch(CAIRN_PLACE, p, bytes, true);                                                                  \
-    }
-CAIRN_ACCESS(1)
-CAIRN_ACCESS(2)
-CAIRN_ACCESS(4)
-CAIRN_ACCESS(8)
-CAIRN_ACCESS(16)
-#undef CAIRN_ACCESS
-
-void __tsan_read_range(void *p, unsigned long size) {
-    touch(CAIRN_PLACE, p, size, false);
-}
-void __tsan_write_range(void *p, unsigned long size) {
-    touch(CAIRN_PLACE, p, size, true);
-}
-void __tsan_vptr_update(void **p, void *) {
-    touch(CAIRN_PLACE, p, sizeof(void *), true);
-}
-void __tsan_vptr_read(void **p) {
-    touch(CAIRN_PLACE, p, sizeof(void *), false);
-}
-
-void *__tsan_memcpy(void *to, const void *from, unsigned long size) {
-    touch(CAIRN_PLACE, from, size, false);
-    touch(CAIRN_PLACE, to, size, true);
-    return std::memcpy(to, from, size);
-}
-void *__tsan_memmove(void *to, const void *from, unsigned long size) {
-    touch(CAIRN_PLACE, from, size, false);
-    touch(CAIRN_PLACE, to, size, true);
-    return std::memmove(to, from, size);
-}
-void *__tsan_memset(void *to, int byte, unsigned long size) {
-    touch(CAIRN_PLACE, to, size, true);
-    return std::memset(to, byte, size);
-}
-
-#define CAIRN_ATOMIC(bits, T)                                                                                \
-    T __tsan_atomic##bits##_load(const volatile T *p, int) {                                                 \
-        return Word<T>::load(CAIRN_PLACE, p);                                                                \
-    }                                                                                                        \
-    void __tsan_atomic##bits##_store(volatile T *p, T v, int) {                                              \
-        Word<T>::store(CAIRN_PLACE, p, v);                                                                   \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_exchange(volatile T *p, T v, int) {                                              \
-        return Word<T>::update(CAIRN_PLACE, p, [v](T) { return v; });                                        \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_fetch_add(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old + v); });              \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_fetch_sub(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old - v); });              \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_fetch_and(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old & v); });              \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_fetch_or(volatile T *p, T v, int) {                                              \
-        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old | v); });              \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_fetch_xor(volatile T *p, T v, int) {                                             \
-        return Word<T>::update(CAIRN_PLACE, p, [v](T old) { return static_cast<T>(old ^ v); });              \
-    }                                                                                                        \
-    T __tsan_atomic##bits##_compare_exchange_val(volatile T *p, T expected, T v, int, int) {                 \
-        return Word<T>::compare_exchange(CAIRN_PLACE, p, expected, v);                                       \
-    }                                                                                                        \
-    int __tsan_atomic##bits##_compare_exchange_strong(volatile T *p, T *expected, T v, int, int) {           \
-        return Word<T>::compare_exchange(CAIRN_PLACE, p, expected, v);                                       \
-    }                                                                                                        \
-    int __tsan_atomic##bits##_compare_exchange_weak(volatile T *p, T *expected, T v, int, int) {             \
-        return Word<T>::compare_exchange(CAIRN_PLACE, p, expected, v);                                       \
-    }
-CAIRN_ATOMIC(8, unsigned char)
-CAIRN_ATOMIC(16, unsigned short)
-CAIRN_ATOMIC(32, unsigned int)
-CAIRN_ATOMIC(64, unsigned long)
-#undef CAIRN_ATOMIC
-
-__extension__ using Wide = unsigned __int128;
-
-Wide __tsan_atomic128_load(const volatile Wide *p, int) {
-    cairn::coherence::touch_atomically(CAIRN_PLACE, p, sizeof(Wide), false, false);
-    return *p;
-}
-void __tsan_atomic128_store(volatile Wide *p, Wide v, int) {
-    cairn::coherence::touch_atomically(CAIRN_PLACE, p, sizeof(Wide), true, false);
-    *p = v;
-}
-Wide __tsan_atomic128_exchange(volatile Wide *p, Wide v, int) {
-    return Word<Wide>::update(CAIRN_PLACE, p, [v](Wide) { return v; });
-}
-int __tsan_atomic128_compare_exchange_strong(volatile Wide *p, Wide *expected, Wide v, int, int) {
-    return Word<Wide>::compare_exchange(CAIRN_PLACE, p, expected, v);
-}
-int __tsan_atomic128_compare_exchange_weak(volatile Wide *p, Wide *expected, Wide v, int, int) {
-    return Word<Wide>::compare_exchange(CAIRN_PLACE, p, expected, v);
-}
-Wide __tsan_atomic128_compare_exchange_val(volatile Wide *p, Wide expected, Wide v, int, int) {
-    return Word<Wide>::compare_exchange(CAIRN_PLACE, p, expected, v);
 }
 
 } // extern "C"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// In place of platform/syscall.hpp under the model checker: the kernel is runtime.cpp, which knows what membarrier and
+// In place of platform/syscall.hpp under the model checker: the kernel is system.cpp, which knows what membarrier and
 // futex do to the threads of a model.
 #pragma once
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//
+// The engine of the model checker: the threads of a kernel, which are fibres of one thread, and who of them takes the next
+// step. Between two steps a thread runs through; at a step it announces what it is about to do, and the explorer chooses.
+#pragma once
+
+#include "explorer.hpp"
+#include "memory.hpp"
+#include "shadow.hpp"
+
+#include <csetjmp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ucontext.h>
+
+namespace cairn::model {
+
+constexpr unsigned outside = ~0u; ///< no thread of the model runs
+
+/// The thread-local data of the program proper, of which fibres need one each.
+struct Locals {
+    char *begin = nullptr;
+    std::size_t size = 0;
+    std::vector<char> pristine;
+};
+extern Locals locals;
+void find_locals();
+
+struct Fibre {
+    std::vector<char> stack;
+    std::vector<char> locals;
+    std::vector<char> locals_at_start;
+    jmp_buf at;
+    bool begun = false;
+    bool ended = false;
+    bool announced = false;
+    Step step;
+    // What it looked at last, for who waits for a change of it.
+    std::uintptr_t looked_at = 0;
+    Time looked_time = 0;
+    unsigned looked_size = 0;
+    std::uintptr_t spins_out = 0;
+    Value spun_on = 0;
+    std::uintptr_t asleep_on = 0; ///< a futex
+    bool woken = false;
+    unsigned fences = 0;
+};
+
+/// Everything there is while a kernel is looked at.
+struct Engine {
+    Memory memory;
+    Shadow shadow;
+    Fibre fibres[most_threads];
+    Explorer *explorer = nullptr;
+    const AnyKernel *kernel = nullptr;
+    void *object = nullptr;
+    unsigned current = outside;
+    unsigned steps = 0;
+    unsigned awaited = outside; ///< the fibre that is started, until its first step
+    bool failed = false;
+    bool cut = false;
+    bool over = false;
+    bool telling = false;
+    bool alone = false; ///< after a fork: one thread, which sees everything
+    std::string why;
+    std::string said;
+    std::set<std::string> outcomes;
+    std::vector<std::pair<std::uintptr_t, const char *>> names;
+    jmp_buf scheduler;
+    ucontext_t context;
+    volatile std::uint64_t executions = 0;
+};
+extern Engine *engine;
+inline Engine &e() {
+    return *engine;
+}
+/// No other thread is to be thought of.
+inline bool apart() {
+    return engine == nullptr || engine->current == outside || engine->alone;
+}
+
+/// One execution of the kernel, from the scheduler's stack.
+void execute();
+/// The current thread announces its step, and comes back when it is to take it.
+void announce(const Step &step);
+/// It has taken it: it made one message, read another one (0: none).
+void taken(std::uint32_t made, std::uint32_t read);
+/// The current fibre is left for ever, in this execution; `end_execution`: and so are all others.
+void leave_fibre();
+[[noreturn]] void end_execution();
+
+/// The story of an execution that is replayed.
+void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+std::string name_of(std::uintptr_t address);
+/// Where in the program `code` is, as addr2line wants it.
+std::string place(const void *code);
+
+} // namespace cairn::model

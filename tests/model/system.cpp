@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//
+// The system under the kernels: what membarrier, futex and mmap do to the threads and the memory of a model, and what
+// stands in for spinning (simulated/).
+#include "engine.hpp"
+
+#include <cerrno>
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+
+namespace cairn::model {
+namespace {
+
+long membarrier(int command) {
+    Engine &g = e();
+    if (apart()) {
+        return 0;
+    }
+    if (g.kernel->options.refuse_fence) {
+        return -ENOSYS;
+    }
+    if (command != MEMBARRIER_CMD_PRIVATE_EXPEDITED) {
+        return 0;
+    }
+    Fibre &mine = g.fibres[g.current];
+    if (++mine.fences == g.kernel->options.mute_fence) {
+        tell("membarrier that does nothing");
+        return 0;
+    }
+    for (unsigned i = 0; i < g.kernel->threads; ++i) {
+        if (i != g.current) { // also one that has ended: it has left its processor
+            Step step;
+            step.kind = Step::proxy;
+            step.all_order = true;
+            step.target = static_cast<std::uint8_t>(i);
+            announce(step);
+            tell("membarrier: thread %u passes a fence", i);
+            g.memory.fence(i, __ATOMIC_SEQ_CST);
+            taken(0, 0);
+        }
+    }
+    return 0;
+}
+
+/// The thread has looked, in vain.
+void relax() {
+    Engine *const g = engine;
+    if (apart()) {
+        return;
+    }
+    Fibre &mine = g->fibres[g->current];
+    if (mine.looked_at == 0 || mine.spins_out != 0) {
+        return;
+    }
+    const unsigned location = g->memory.location(mine.looked_at, mine.looked_size);
+    if (g->kernel->options.spins_out && g->explorer->choose(2) == 1) {
+        mine.spins_out = mine.looked_at;
+        mine.spun_on = 0;
+        std::memcpy(&mine.spun_on, reinterpret_cast<const void *>(mine.looked_at), mine.looked_size);
+        return;
+    }
+    mine.step.awaits = mine.looked_at;
+    mine.step.than = mine.looked_time;
+    g->memory.wants_newer(g->current, location, mine.looked_time);
+}
+
+long futex(std::atomic<std::uint32_t> *word, int operation, std::uint32_t value, bool timed) {
+    Engine &g = e();
+    if (apart()) {
+        return 0;
+    }
+    Fibre &mine = g.fibres[g.current];
+    const auto address = reinterpret_cast<std::uintptr_t>(word);
+    if ((operation & FUTEX_CMD_MASK) == FUTEX_WAKE) {
+        Step step;
+        step.kind = Step::update;
+        step.where = address;
+        announce(step);
+        std::vector<Fibre *> sleepers;
+        for (Fibre &fibre : g.fibres) {
+            if (fibre.asleep_on == address && !fibre.woken) {
+                sleepers.push_back(&fibre);
+            }
+        }
+        for (std::uint32_t n = 0; n < value && !sleepers.empty(); ++n) {
+            const unsigned i = g.explorer->choose(static_cast<unsigned>(sleepers.size()));
+            sleepers[i]->woken = true;
+            sleepers.erase(sleepers.begin() + i);
+        }
+        tell("wake   %s", name_of(address).c_str());
+        taken(0, 0);
+        return 0;
+    }
+    if (timed) {
+        relax();
+        return -ETIMEDOUT;
+    }
+    Step step;
+    step.kind = Step::update;
+    step.where = address;
+    announce(step);
+    std::uint32_t now = 0;
+    std::memcpy(&now, word, sizeof now);
+    tell("sleep  %-14s %s", name_of(address).c_str(), now == value ? "" : "not: it has changed");
+    taken(0, 0);
+    if (now != value) {
+        return -EAGAIN;
+    }
+    mine.asleep_on = address;
+    mine.woken = false;
+    announce(step);
+    mine.asleep_on = 0;
+    tell("woken");
+    taken(0, 0);
+    return 0;
+}
+
+} // namespace
+} // namespace cairn::model
+
+using namespace cairn::model;
+
+extern "C" {
+
+void cairn_model_relax() {
+    relax();
+}
+
+/// The program's, in place of libc's: how a heap ends after its one line.
+void abort() noexcept {
+    fail("the heap ended the program");
+}
+
+std::uintptr_t cairn_model_thread_id() {
+    return (e().current == outside ? 0 : e().current) + 1;
+}
+
+long cairn_model_syscall(long number, long a, long b, long c, long d, long, long) {
+    Engine &g = e();
+    switch (number) {
+    case SYS_write:
+        g.said.assign(reinterpret_cast<const char *>(b), static_cast<std::size_t>(c));
+        while (!g.said.empty() && g.said.back() == '\n') {
+            g.said.pop_back();
+        }
+        return c;
+    case SYS_membarrier:
+        return membarrier(static_cast<int>(a));
+    case SYS_futex:
+        return futex(reinterpret_cast<std::atomic<std::uint32_t> *>(a), static_cast<int>(b),
+                     static_cast<std::uint32_t>(c), d != 0);
+    case SYS_sched_yield:
+        relax();
+        return 0;
+    case SYS_mmap: {
+        const auto bytes = static_cast<std::size_t>(b);
+        if (a != 0 && (d & MAP_FIXED_NOREPLACE) != 0) {
+            return g.shadow.take_at(static_cast<std::uintptr_t>(a), bytes) ? a : -EEXIST;
+        }
+        void *const p = g.shadow.take(bytes, bytes >= Shadow::window / 2 ? Shadow::window : 4096);
+        return p == nullptr ? -ENOMEM : reinterpret_cast<long>(p);
+    }
+    case SYS_munmap:
+        return 0;
+    case SYS_madvise:
+        if (c == MADV_DONTNEED) {
+            g.shadow.zero(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
+        }
+        return 0;
+    default:
+        return -ENOSYS;
+    }
+}
+
+} // extern "C"
