@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mutants of the memory orders: mutants.py BUILD [--only TEXT] [--jobs N]
+"""Mutants of the memory orders: mutants.py BUILD [--only TEXT] [--jobs N] [--chance N]
 
-Each atomic operation of the headers that the kernels of the model checker run through is made one step weaker, alone:
-the runtime takes the weaker order for it wherever the compiler has put it. A kernel has to fail. Then some other
-mistakes, each in a copy of its header, which the kernels are compiled against. BUILD is a build folder with the model
-checker in it. Mutants that survive are in survivors.txt with a reason each; any other one is an error.
+Each atomic operation of the kit and the family is made one step weaker, alone: the runtime takes the weaker order for it
+wherever the compiler has put it. The kernels that come through it run, the short run first, then so many executions by
+chance of those that are not explored to their end; one of them has to fail. Then some other mistakes, each in a copy of
+its header, which the kernels are compiled against. BUILD is a build folder with the model checker in it.
+
+Mutants that survive, and operations that no kernel comes through, are in survivors.txt with a reason each; any other one
+is an error.
 """
 import argparse
+import collections
 import concurrent.futures
 import pathlib
 import re
@@ -47,60 +51,107 @@ broken = [
     ("family/nbmalloc_move.hpp", "if (from == to)", "if (false)", "a move to where it is", ["family"]),
 ]
 
+Operation = collections.namedtuple("Operation", "file first last code orders")  # orders: kind to order
+Mutant = collections.namedtuple("Mutant", "key where order")  # where: (program, places, kernels, those not explored to the end)
+
+operation = re.compile(r"(?:(?:\.|->)(load|store|exchange|compare_exchange_weak|compare_exchange_strong|fetch_\w+)"
+                       r"|(atomic_thread_fence))\s*\(")
+if_it_fails = {"seq_cst": "seq_cst", "acq_rel": "acquire", "acquire": "acquire", "release": "relaxed", "relaxed": "relaxed"}
 
 
-def sites(build, program):
-    """{(file:line, kind, order): places} of the operations that the program's kernels do."""
+def operations():
+    """All atomic operations of the kit and the family, but for those whose orders are relaxed."""
+    for folder in ["include/cairn", "allocators"]:
+        for path in sorted((root / folder).rglob("*.hpp")):
+            text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+            lines = text.splitlines()
+            times = collections.Counter()
+            for found in operation.finditer(text):
+                end, depth = found.end(), 1
+                while depth != 0:
+                    depth += {"(": 1, ")": -1}.get(text[end], 0)
+                    end += 1
+                asked = re.findall(r"memory_order_(\w+)", text[found.end():end]) or ["seq_cst"]
+                name = found[1] or found[2]
+                kind = {"load": "load", "store": "store", "atomic_thread_fence": "fence"}.get(name, "update")
+                has = {kind: asked[0]}
+                if name.startswith("compare"):
+                    has["failure"] = asked[1] if len(asked) > 1 else if_it_fails[asked[0]]
+                first = text.count("\n", 0, found.start()) + 1
+                code = lines[first - 1].strip()
+                times[code] += 1
+                yield Operation(str(path.relative_to(root)).removeprefix("include/cairn/"), first,
+                                text.count("\n", 0, end) + 1, code + (f" ({times[code]})" if times[code] > 1 else ""), has)
+
+
+def places(build, program):
+    """What the program's kernels come through: {(file, line, kind): {place}}, {place: {kernel}}, {kernel: explored to its end}."""
     path = build / "bin/model" / program
-    out = subprocess.run([str(path), "--quiet", "--sites"], capture_output=True, text=True, check=True).stdout
-    found = [line.split()[1:] for line in out.splitlines() if line.startswith("site ")]
-    asked = "".join(f"0x{int(place, 16) - 1:x}\n" for place, _, _ in found)
-    text = subprocess.run(["addr2line", "-a", "-i", "-e", str(path)], input=asked, capture_output=True, text=True,
-                          check=True).stdout
-    lines = {}
+    out = subprocess.run(["nice", "-n", "19", str(path), "--quiet", "--sites"], capture_output=True, text=True,
+                         check=True).stdout
+    words = [line.split() for line in out.splitlines()]
+    complete = {w[1]: w[2] == "all" for w in words if w[0] == "kernel"}
+    kernels = collections.defaultdict(set)
+    for _, kernel, place, kind, _ in (w for w in words if w[0] == "site"):
+        kernels[place, int(kind)].add(kernel)
+    addresses = sorted({int(place, 16) - 1 for place, _ in kernels})
+    text = subprocess.run(["addr2line", "-a", "-i", "-e", str(path)], input="".join(f"0x{a:x}\n" for a in addresses),
+                          capture_output=True, text=True, check=True).stdout
+    line_at = {}
     for block in re.split(r"^0x", text, flags=re.M)[1:]:
         address, *frames = block.split("\n")
         for frame in frames:  # the innermost of ours
-            if "/include/cairn/" in frame and "/simulated/" not in frame:
-                lines[int(address, 16)] = frame.split("/include/cairn/")[-1].split(" ")[0]
+            name = re.search(r"/(?:include/cairn|(?=allocators))/?([^ :]+):(\d+)", frame)
+            if name is not None and "/simulated/" not in frame:
+                line_at[int(address, 16)] = name[1], int(name[2])
                 break
-    result = {}
-    for place, kind, order in found:
-        line = lines.get(int(place, 16) - 1)
-        if line is not None:
-            result.setdefault((line, kinds[int(kind)], orders[int(order)]), []).append(f"{place}:{kind}")
-    return result
+    at = collections.defaultdict(set)
+    for place, kind in kernels:
+        if (where := line_at.get(int(place, 16) - 1)) is not None:
+            at[*where, kinds[kind]].add(f"{place}:{kind}")
+    return at, {f"{place}:{kind}": names for (place, kind), names in kernels.items()}, complete
 
 
-def weaken(build, wanted):
-    """(key, [(program, places)], order) of each mutant."""
-    of_all = {}
-    for program in programs:
-        for site, places in sites(build, program).items():
-            of_all.setdefault(site, []).append((program, ",".join(places)))
-    for (line, kind, order), where in sorted(of_all.items()):
-        name, number = line.rsplit(":", 1)
-        code = (root / "include/cairn" / name).read_text(encoding="utf-8").splitlines()[int(number) - 1].strip()
-        for lower in weaker[kind].get(order, []):
-            key = f"{name}: {code}: {kind}, {order} to {lower}"
-            if wanted in key:
-                yield key, where, orders.index(lower)
+def mutants(build, wanted):
+    of_program = {program: places(build, program) for program in programs}
+    for o in operations():
+        for kind, order in o.orders.items():
+            where = []
+            for program, (at, kernels, complete) in of_program.items():
+                those = sorted({p for line in range(o.first, o.last + 1) for p in at.get((o.file, line, kind), ())})
+                names = sorted({name for p in those for name in kernels[p]})
+                if names:
+                    where.append((program, ",".join(those), names, [name for name in names if not complete[name]]))
+            for lower in weaker[kind].get(order, []):
+                key = f"{o.file}: {o.code}: {kind}, {order} to {lower}"
+                if wanted in key:
+                    yield Mutant(key, where, orders.index(lower))
 
 
-def try_weaker(build, mutant):
-    key, where, order = mutant
-    for program, places in where:
-        try:
-            ran = subprocess.run(["nice", "-n", "19", str(build / "bin/model" / program), "--quiet", "--weaken", places,
-                                  str(order)], capture_output=True, text=True, timeout=300, check=False)
-        except subprocess.TimeoutExpired:
-            return key, "killed", "does not end"
-        if ran.returncode != 0:
-            return key, "killed", ran.stdout.split("\n")[0]
-    return key, "survived", ""
+def run(command):
+    """(killed, why)"""
+    try:
+        ran = subprocess.run(["nice", "-n", "19", *command], capture_output=True, text=True, timeout=1800, check=False)
+    except subprocess.TimeoutExpired:
+        return True, "does not end"
+    return ran.returncode != 0, ran.stdout.split("\n")[0]
 
 
-def try_copy(build, mutant):
+def try_weaker(build, mutant, chance):
+    if not mutant.where:
+        return mutant.key, "unreached", ""
+    for executions in [0, chance]:
+        for program, those, names, incomplete in mutant.where:
+            chosen = incomplete if executions else names
+            if chosen:
+                killed, why = run([str(build / "bin/model" / program), "--quiet", "--weaken", those, str(mutant.order),
+                                   *(["--chance", str(executions)] if executions else []), *chosen])
+                if killed:
+                    return mutant.key, "killed", why
+    return mutant.key, "survived", ", ".join(name for where in mutant.where for name in where[2])
+
+
+def try_copy(build, mutant, _):
     key, name, text, users = mutant
     with tempfile.TemporaryDirectory(prefix="mutant") as folder:
         copy = pathlib.Path(folder) / "cairn" / name
@@ -115,26 +166,24 @@ def try_copy(build, mutant):
                  str(here / f"{program}.cpp"), "-o", f"{made}.o"], capture_output=True, text=True, check=False)
             if compiled.returncode != 0:
                 return key, "does not compile", compiled.stderr[:300]
-            linked = subprocess.run(["clang++-19", "-fno-sanitize=all", f"{made}.o",
-                                     str(build / "tests/model/CMakeFiles/model_runtime.dir/runtime.cpp.o"), "-ldl", "-o",
-                                     str(made)], capture_output=True, text=True, check=False)
+            runtime = [str(build / f"tests/model/CMakeFiles/model_runtime.dir/{source}.cpp.o")
+                       for source in ["access", "engine", "main", "model", "system"]]
+            linked = subprocess.run(["clang++-19", "-fno-sanitize=all", f"{made}.o", *runtime, "-ldl", "-o", str(made)],
+                                    capture_output=True, text=True, check=False)
             if linked.returncode != 0:
                 sys.exit(f"mutants.py: {linked.stderr}")
-            try:
-                ran = subprocess.run(["nice", "-n", "19", str(made), "--quiet"], capture_output=True, text=True,
-                                     timeout=300, check=False)
-            except subprocess.TimeoutExpired:
-                return key, "killed", "does not end"
-            if ran.returncode != 0:
-                return key, "killed", ran.stdout.split("\n")[0]
+            killed, why = run([str(made), "--quiet"])
+            if killed:
+                return key, "killed", why
         return key, "survived", ""
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="mutants with this in their name")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--chance", type=int, default=20000, help="executions by chance of each kernel that is not explored to its end")
     parser.add_argument("--no-copies", action="store_true", help="weaker orders only")
     wanted = parser.parse_args()
     build = wanted.build.resolve()
@@ -143,24 +192,30 @@ def main():
         if line and not line.startswith("#"):
             key, _, reason = line.partition(" | ")
             reasons[key] = reason
-    jobs = [(try_weaker, mutant) for mutant in weaken(build, wanted.only)]
+    jobs = [(try_weaker, mutant) for mutant in mutants(build, wanted.only)]
+    places_there = len({m.key.rsplit(":", 1)[0] for _, m in jobs})
     for name, old, new, what, users in [] if wanted.no_copies else broken:
         text = (root / "include" / "cairn" / name).read_text(encoding="utf-8")
         if old not in text:
             sys.exit(f"mutants.py: {name} has no `{old}` any more")
         if wanted.only in f"{name}: {what}":
             jobs.append((try_copy, (f"{name}: {what}", name, text.replace(old, new), users)))
-    count = {"killed": 0, "survived": 0, "does not compile": 0}
+    count = collections.Counter()
     wrong = 0
+    unused = {key for key in reasons if wanted.only in key}
     with concurrent.futures.ThreadPoolExecutor(wanted.jobs) as pool:
-        for key, result, why in pool.map(lambda job: job[0](build, job[1]), jobs):
+        for key, result, why in pool.map(lambda job: job[0](build, job[1], wanted.chance), jobs):
             count[result] += 1
-            explained = result == "survived" and key in reasons
+            explained = result in ("survived", "unreached") and key in reasons
             wrong += result != "killed" and not explained
-            print(f"{result:9} {key}" + (f" | {reasons[key]}" if explained else f" | {why}" if why else ""), flush=True)
-    text = f"{count['killed']} of {len(jobs)} mutants killed, {count['survived']} survive, {wrong} without a reason"
-    print(f"RESULT model_mutants: {text}")
-    return int(wrong != 0)
+            if explained:
+                unused.discard(key)
+            print(f"{result:9} {key} | {reasons[key] if explained else why}", flush=True)
+    for key in sorted(unused):
+        print(f"{'no need':9} {key} | has a reason in survivors.txt, but is killed or not there")
+    print(f"RESULT model_mutants: {places_there} operations, {len(jobs)} mutants: {count['killed']} killed, "
+          f"{count['survived']} survive, {count['unreached']} in no kernel; {wrong} of these without a reason")
+    return int(wrong != 0 or bool(unused))
 
 
 if __name__ == "__main__":
