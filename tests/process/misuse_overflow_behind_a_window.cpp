@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A write that runs on behind the last block of a window, or behind a huge block of a whole window, does not reach the
-// descriptors of the window that follows: it ends the process there, or it hits nothing.
+// descriptors of the window that follows: it ends the process there, or it hits nothing. Nor does one before the first block.
 #include "process_test.hpp"
 
 #include <csignal>
@@ -41,7 +41,7 @@ void at_fault(int, siginfo_t *fault, void *) {
 }
 
 /// In a child, which must end at the write, or be unharmed by it.
-void overflow(unsigned char *end, std::size_t bytes) {
+void write_to(unsigned char *end, std::size_t bytes) {
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -79,22 +79,32 @@ int main() {
         }
         if (last) {
             ++found;
-            overflow(p + size, 4 * KiB);
-            overflow(p + size, next - end + 4 * KiB);
+            write_to(p + size, 4 * KiB);
+            write_to(p + size, next - end + 4 * KiB);
         }
     }
     CHECK(found > 0);
+    unsigned firsts = 0; // a block of two slots fits into what lies in front of superblocks of eight
+    for (int i = 0; i < 12; ++i) {
+        auto *const p = static_cast<unsigned char *>(malloc(2 * size));
+        CHECK(p != nullptr);
+        if (reinterpret_cast<std::uintptr_t>(p) % window == 2 * size) {
+            ++firsts;
+            write_to(p - 4 * KiB, 4 * KiB);
+        }
+    }
+    CHECK(firsts > 0);
     unsigned beside = 0;
     for (int i = 0; i < 4; ++i) {
         auto *const huge = static_cast<unsigned char *>(malloc(window));
         CHECK(huge != nullptr);
         beside += is_ours(reinterpret_cast<std::uintptr_t>(huge) + window) ? 1 : 0;
-        overflow(huge + window, 4 * KiB);
+        write_to(huge + window, 4 * KiB);
         // And where it has grown to that length in place.
         auto *shorter = static_cast<unsigned char *>(malloc(window - 128 * KiB));
         shorter = static_cast<unsigned char *>(realloc(shorter, window));
         CHECK(shorter != nullptr);
-        overflow(shorter + window, 4 * KiB);
+        write_to(shorter + window, 4 * KiB);
     }
     dprintf(1, "%u blocks at the end of windows, %u huge ones\n", found, beside);
     use_all();
