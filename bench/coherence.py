@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, places, results  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import Parser, enter  # noqa: E402
 
 PREFIX = "coherence-"
 PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
@@ -45,6 +45,7 @@ SHORTER = {
     "larson": ["--steps", "200"],
     "larson, once a block": ["--steps", "50", "--warmup", "100"],
 }
+LIMIT = 3600  # seconds for one count: on a machine that others keep busy the longest have taken ten minutes
 
 
 def fail(text):
@@ -93,7 +94,7 @@ def count(task):
         shorter = SHORTER.get(row, []) if threads > MANY else []
         command = [program, *ROWS[row], *shorter, "--threads", str(threads), "--seed", str(seed), "--places", str(int(where))]
         try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment)
         except subprocess.TimeoutExpired:
             return {"trouble": "HANG"}
         if ended.returncode == 2:
@@ -140,7 +141,7 @@ def print_where(name, row, threads, counts):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--allocators", metavar="LIST",
                         help="by name; family, peers: all of those (all that are built, see bench/peers.py --coherence)")
     parser.add_argument("--threads", type=numbers, default=[2, 16], metavar="LIST", help="processors (2,16)")

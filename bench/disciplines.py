@@ -3,7 +3,6 @@
 """Compares programs with a discipline of their own for memory (workloads xalloc and obstack) on the allocator that was
 written by hand for it, on the kit's layers and on a malloc: by instructions and peak memory, which do not depend on what
 else the machine does. See docs/benchmarks.md."""
-import argparse
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import Parser, enter  # noqa: E402
 
 # The first one is what the others are compared with.
 VARIANTS = {
@@ -81,7 +80,7 @@ def rows(build, workload, chosen, work):
 
 
 def read_arguments(arguments):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--allocators", default="glibc,cairn", metavar="LIST",
                         help="for the variant that uses malloc: names, paths or NAME=PATH.so (glibc,cairn)")
     parser.add_argument("--workloads", default=",".join(VARIANTS), metavar="LIST", help="of: " + ", ".join(VARIANTS))

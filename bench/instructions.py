@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Counts the instructions of a malloc and its free, under valgrind's callgrind: a figure that does not depend on
 what else the machine does. See docs/benchmarks.md."""
-import argparse
 import os
 import re
 import subprocess
@@ -12,7 +11,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report, workloads  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import Parser, enter  # noqa: E402
 from lib.choice import choose_allocators, comma_list, complain, positive  # noqa: E402
 
 
@@ -21,7 +20,7 @@ def numbers(text):
 
 
 def read_arguments(arguments):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--allocators", type=comma_list, default=allocators.KNOWN, metavar="LIST",
                         help="names (%s), paths or NAME=PATH.so" % ", ".join(allocators.KNOWN))
     parser.add_argument("--sizes", type=numbers, default=[8, 64, 512], metavar="LIST",

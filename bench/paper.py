@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The documents' tables and figures, measured again, beside the documents' own figures. See docs/paper.md."""
-import argparse
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import time
 sys.dont_write_bytecode = True
 
 from lib import machine, places, report, results  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import Parser, enter  # noqa: E402
 from papers import form, heap_layers, hoard, lkmalloc, nbmalloc, wen_deng  # noqa: E402
 from papers.lab import Lab, Missing  # noqa: E402
 
@@ -24,7 +23,7 @@ def complain(text):
 
 
 def read_arguments(arguments):
-    parser = argparse.ArgumentParser(prog="cairn paper", description=__doc__)
+    parser = Parser(prog="cairn paper", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="see --list")
     parser.add_argument("--list", action="store_true", help="say what tables there are")
     parser.add_argument("--quick", action="store_true", help="little work, once: does everything run?")

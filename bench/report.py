@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Makes one page of a trace, of a replay's results or of a bench's results. See docs/reports.md."""
-import argparse
 import importlib
 import json
 import os
@@ -12,7 +11,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import places  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import Parser, enter  # noqa: E402
 
 TRACE_MARK = b"NCTRACE1"
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -23,7 +22,7 @@ class Unusable(Exception):
 
 
 def read_arguments(arguments):
-    parser = argparse.ArgumentParser(prog="cairn report", description=__doc__)
+    parser = Parser(prog="cairn report", description=__doc__)
     parser.add_argument("file", help="what `cairn trace`, `cairn replay --json` or `cairn bench` has written")
     parser.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="the page to write")
     parser.add_argument("--process", type=int, metavar="N",

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
     Options options(
         argc, argv,
         "each thread writes much on small objects of its own (Hoard, section 5.3; NBmalloc, section 6)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t size = options.number("size", 1, "bytes of an object");
     const std::uint64_t writes = options.number("writes", 1000, "passes over an object");
     const std::uint64_t objects = options.work("objects", 1000000, "objects, over all threads");

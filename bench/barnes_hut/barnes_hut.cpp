@@ -166,7 +166,7 @@ void scatter(Table<Body> &bodies) {
 int main(int argc, char **argv) {
     Options options(argc, argv,
                     "bodies that attract each other; a tree is built in each round (Hoard, section 5.2)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t count = options.number("bodies", 32768, "bodies");
     const std::uint64_t rounds = options.work("rounds", 20, "rounds");
     options.finish();

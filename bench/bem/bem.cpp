@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
     Options options(
         argc, argv,
         "a boundary-element solver: equations, preconditioner, solver (BEMengine in Hoard, section 5.2)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t count =
         options.number("panels", 8000, "panels of the sphere; memory grows with the square");
     const std::uint64_t solves = options.work("solves", 4, "times that the system is set up and solved");

@@ -41,7 +41,7 @@ std::uint64_t tag_of(std::uint64_t round, std::size_t index) {
 
 int main(int argc, char **argv) {
     Options options(argc, argv, "many small blocks up, all of them down, repeatedly (this lab's own)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t megabytes = options.number("megabytes", 100, "live at the top, over all threads");
     const std::size_t low = options.number("low", 16, "smallest block");
     const std::size_t high = options.number("high", 256, "largest block");

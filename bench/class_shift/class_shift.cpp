@@ -13,7 +13,7 @@ using namespace cairn::bench;
 
 int main(int argc, char **argv) {
     Options options(argc, argv, "fills memory with one size after another (this lab's own)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t megabytes = options.number("megabytes", 96, "live at a time, over all threads");
     const std::size_t low = options.number("low", 16, "smallest size");
     const std::size_t high = options.number("high", 65536, "largest size");

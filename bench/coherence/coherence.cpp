@@ -256,7 +256,7 @@ int main(int count, char **words) {
     const char *const name = options.word(
         "workload", "local", "local, remote, producer, mixed, bleeding, larson, active or passive");
     Schedule schedule;
-    schedule.threads = static_cast<unsigned>(options.number("threads", 2, "at most 256"));
+    schedule.threads = static_cast<unsigned>(options.some("threads", 2, "at most 256"));
     const std::uint64_t size = options.number("size", 64, "of a block, in bytes");
     const std::uint64_t batch = options.number("batch", 1, "blocks that a thread takes at a time");
     const std::uint64_t held =

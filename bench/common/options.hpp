@@ -36,6 +36,14 @@ public:
         return value;
     }
 
+    // A number of things of which there must be one.
+    std::uint64_t some(const char *name, std::uint64_t preset, const char *help) {
+        const std::uint64_t value = number(name, preset, help);
+        if (value == 0)
+            refuse(name, "0");
+        return value;
+    }
+
     // An amount of work: a figure that --scale multiplies; at least 1.
     std::uint64_t work(const char *name, std::uint64_t preset, const char *help) {
         const std::uint64_t scaled = number(name, preset, help) * scale_ / 100;

@@ -15,7 +15,7 @@ using namespace cairn::bench;
 
 int main(int argc, char **argv) {
     Options options(argc, argv, "all threads burst, then all but one sleep, which works (this lab's own)");
-    const std::size_t threads = options.number("threads", 2, "threads in the pool");
+    const std::size_t threads = options.some("threads", 2, "threads in the pool");
     const std::size_t megabytes = options.number("megabytes", 32, "live at the top, over all threads");
     const std::size_t low = options.number("low", 16, "smallest block");
     const std::size_t high = options.number("high", 1024, "largest block");

@@ -53,7 +53,7 @@ std::uint64_t grow_array(std::uint64_t tag) {
 int main(int argc, char **argv) {
     Options options(argc, argv,
                     "blocks of 64 KiB to 8 MiB, and arrays that grow by realloc (this lab's own)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t slots = options.number("slots", 16, "blocks that a thread holds");
     const std::size_t largest = options.number("high", 8 << 20, "largest block");
     const std::uint64_t steps = options.work("steps", 2000, "replacements of a thread");

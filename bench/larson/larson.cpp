@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
     if (preset == nullptr)
         options.refuse("setting", name);
     Setting setting = *preset;
-    const std::size_t threads = options.number("threads", 2, "chains of threads at work at once");
+    const std::size_t threads = options.some("threads", 2, "chains of threads at work at once");
     setting.blocks = options.number("blocks", setting.blocks, "blocks that a thread holds");
     setting.low = options.number("low", setting.low, "smallest block");
     setting.high = options.number("high", setting.high, "largest block");

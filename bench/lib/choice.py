@@ -27,7 +27,10 @@ def positive(text):
 
 
 def positives(text):
-    return [positive(part) for part in comma_list(text)]
+    values = [positive(part) for part in comma_list(text)]
+    if not values:
+        raise argparse.ArgumentTypeError("must have at least one number")
+    return values
 
 
 def names_of(pattern, prefix):

@@ -2,21 +2,15 @@
 """The options of `cairn bench`."""
 import argparse
 import os
-import sys
 
 from . import allocators, extras, figures, places, series, workloads
-from .choice import BASELINE, BY, comma_list, complain, positive, positives
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        complain("%s (--help lists the options)" % message)
-        sys.exit(2)
+from .choice import BASELINE, BY, comma_list, positive, positives
+from .entry import Parser
 
 
 def seconds(text):
     value = float(text)
-    if value <= 0:
+    if not value > 0:
         raise argparse.ArgumentTypeError("must be more than 0")
     return value
 

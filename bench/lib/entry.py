@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: MIT
 """How every word of the lab starts, and how it ends when somebody does not want to hear more of it."""
+import argparse
 import os
 import sys
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong usage is one line."""
+
+    def error(self, message):
+        print("%s: %s (--help lists the options)" % (self.prog.split()[-1], message), file=sys.stderr)
+        sys.exit(2)
 
 
 def enter(main):

@@ -67,8 +67,7 @@ std::uint64_t consume(Queue &queue, const Plan &plan) {
 
 int main(int argc, char **argv) {
     Options options(argc, argv, "one thread allocates, another frees (Hoard, sections 2.2 and 4.2)");
-    const std::size_t threads =
-        options.number("threads", 2, "threads; each two are a pair, at least one pair");
+    const std::size_t threads = options.some("threads", 2, "threads; each two are a pair, at least one pair");
     Plan plan{};
     plan.depth = options.number("depth", 64, "batches in the queue of a pair");
     plan.batch = options.number("batch", 100, "blocks of a batch");

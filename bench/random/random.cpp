@@ -77,7 +77,7 @@ void renew(Held &slot, Random &random) {
 int main(int argc, char **argv) {
     Options options(argc, argv,
                     "random sizes, random lifetimes, nothing shared between threads (this lab's own)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t slots = options.number("slots", 20000, "blocks that a thread holds at most");
     const std::uint64_t steps = options.work("steps", 16000000, "replacements of a thread");
     options.finish();

@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
     Options options(
         argc, argv,
         "bursts of mixed blocks, a few live on; how long single calls take (after LKmalloc, section 3.2)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t blocks = options.number("blocks", 300, "blocks of a request");
     const std::size_t slots = options.number("cache", 100000, "blocks that live on, over all threads");
     const std::size_t kept = options.number("kept", 6, "blocks of a request that go into the cache");

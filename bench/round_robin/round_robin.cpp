@@ -14,7 +14,7 @@ using namespace cairn::bench;
 int main(int argc, char **argv) {
     Options options(argc, argv,
                     "one thread allocates, the next frees, and so on around (Hoard, section 6.1)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t megabytes = options.number("megabytes", 64, "what one thread allocates");
     const std::size_t size = options.number("size", 256, "bytes of a block");
     const std::uint64_t rounds = options.work("rounds", 20, "times around");

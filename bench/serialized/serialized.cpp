@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     Options options(
         argc, argv,
         "every thread allocates a block and frees it, in turn or all at once (Hoard, section 2.2)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t size = options.number("size", 1 << 20, "bytes of a block");
     const bool at_once = options.number("at-once", 0, "1: all threads at the same time") != 0;
     const std::uint64_t rounds = options.work("rounds", 2000, "blocks of each thread");

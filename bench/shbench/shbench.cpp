@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
     Options options(
         argc, argv,
         "random sizes in random order, with a long-lived remainder (Hoard, sections 5.2 and 5.4)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t blocks = options.number("blocks", 4200, "live blocks, over all threads");
     const std::size_t low = options.number("low", 1, "smallest block");
     const std::size_t high = options.number("high", 1000, "largest block");

@@ -88,6 +88,9 @@ class Programs(unittest.TestCase):
             self.assertRegex(printed.splitlines()[0], r"\(.*(Hoard|LKmalloc|NBmalloc|Heap Layers|this lab's own).*\)$")
             self.assertIn("--scale", printed)
 
+    def test_no_threads_are_refused(self):
+        self.assertEqual(output([places.program(BUILD, "threadtest"), "--threads", "0"])[0], 2)
+
     def test_disciplines(self):
         for name, variants in (("xalloc", ["original", "inlined", "layered", "malloc"]),
                                ("obstack", ["original", "functions", "layered", "freelist", "malloc"])):

@@ -13,7 +13,7 @@ using namespace cairn::bench;
 int main(int argc, char **argv) {
     Options options(argc, argv,
                     "each thread allocates, then frees, its share of the objects (Hoard, section 5.2)");
-    const std::size_t threads = options.number("threads", 2, "threads");
+    const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t objects = options.number("objects", 100000, "objects live at once, over all threads");
     const std::size_t size = options.number("size", 8, "bytes of an object");
     const std::uint64_t rounds = options.work("rounds", 1000, "times that all are allocated and freed");
