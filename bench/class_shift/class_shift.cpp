@@ -7,6 +7,7 @@
 #include "../common/options.hpp"
 #include "../common/table.hpp"
 
+#include <barrier>
 #include <cinttypes>
 
 using namespace cairn::bench;
@@ -22,7 +23,9 @@ int main(int argc, char **argv) {
     options.finish();
 
     const std::size_t share = (megabytes << 20) / threads;
-    const std::uint64_t done = run_crew(threads, [=](std::size_t) {
+    std::barrier turn(
+        static_cast<std::ptrdiff_t>(threads)); // all are at the top, and at the bottom, together
+    const std::uint64_t done = run_crew(threads, [=, &turn](std::size_t) {
         Table<void *> held(share / low + 1);
         Table<void *> kept(share / low / 10 + 1000);
         Table<std::size_t> kept_size(kept.size());
@@ -35,6 +38,7 @@ int main(int argc, char **argv) {
                     held[i] = take(size, size + i);
                     touch_pages(held[i], size);
                 }
+                turn.arrive_and_wait();
                 for (std::size_t i = 0; i < count; ++i) {
                     if (left != 0 && i % 1000 < left && stay < kept.size()) {
                         stamp(held[i], size, stay);
@@ -45,6 +49,7 @@ int main(int argc, char **argv) {
                     }
                 }
                 blocks += count;
+                turn.arrive_and_wait();
             }
         }
         for (std::size_t i = 0; i < stay; ++i)

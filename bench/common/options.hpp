@@ -5,6 +5,7 @@
 #pragma once
 
 #include "drain.hpp"
+#include "table.hpp"
 
 #include <array>
 #include <cstddef>
@@ -20,7 +21,10 @@ public:
     Options(int argc, char **argv, const char *summary) : argc_(argc), argv_(argv), summary_(summary) {
         scale_ = number("scale", 100, "percent of the default amount of work");
     }
-    ~Options() { linger_after_drain(); }
+    ~Options() {
+        linger_after_drain();
+        say_tables();
+    }
     Options(const Options &) = delete;
     Options &operator=(const Options &) = delete;
 

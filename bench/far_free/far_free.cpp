@@ -4,6 +4,7 @@
 // that have not looked, or for a freer that never allocates, grows.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
+#include "../common/gauge.hpp"
 #include "../common/options.hpp"
 #include "../common/random.hpp"
 #include "../common/table.hpp"
@@ -11,6 +12,7 @@
 #include <cinttypes>
 #include <memory>
 #include <semaphore>
+#include <utility>
 
 using namespace cairn::bench;
 
@@ -46,6 +48,7 @@ int main(int argc, char **argv) {
     const std::uint64_t batches = options.work("batches", 100000, "of 64 blocks, over all threads");
     options.finish();
 
+    Gauge live;
     const std::size_t makers = threads < 2 ? 1 : threads - 1;
     const std::size_t slots = align_to_batch((megabytes << 20) / ((low + high) / 2) / makers);
     // At the end the live set goes the same way.
@@ -65,22 +68,29 @@ int main(int argc, char **argv) {
             filled.acquire();
             Queue &queue = *queues[order[i]];
             const std::size_t first = seen[order[i]]++ % depth * batch;
-            for (std::size_t j = first; j < first + batch; ++j)
+            std::uint64_t freed = 0;
+            for (std::size_t j = first; j < first + batch; ++j) {
                 drop(queue.items[j].block, queue.items[j].size, queue.items[j].tag);
+                freed += queue.items[j].size;
+            }
+            live.take(freed);
             queue.room.release();
         }
         return std::uint64_t{0};
     };
     const auto make = [&](std::size_t self) {
         Random random(self + 1);
+        std::uint64_t made = 0;
         const auto fresh = [&] {
             const std::size_t size = random.between(low, high);
             const std::uint64_t tag = random.next();
+            made += size;
             return Item{take(size, tag), size, tag};
         };
         Table<Item> held(slots);
         for (std::size_t i = 0; i < slots; ++i)
             held[i] = fresh();
+        live.add(std::exchange(made, 0));
         Queue &queue = *queues[self];
         for (std::uint64_t number = 0; number < each; ++number) {
             queue.room.acquire();
@@ -94,6 +104,7 @@ int main(int argc, char **argv) {
                     items[j] = held[(number - replaced) * batch + j];
                 }
             }
+            live.add(std::exchange(made, 0));
             posting.acquire();
             order[posted++] = self;
             posting.release();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Idle pool: all threads of a pool burst at the same time, each allocates its share and frees it; then all sleep but one,
 // which works: it allocates and frees as much as all did together. The next time another one works. The same amount is live
-// at the top of a burst and of the work; what sleeping threads keep comes on top.
+// at the top of a burst and of the work; what sleeping threads keep comes on top. With --together 0 there is the work in turn only.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
     const std::size_t low = options.number("low", 16, "smallest block");
     const std::size_t high = options.number("high", 1024, "largest block");
     const std::uint64_t rounds = options.work("rounds", 100, "bursts of all, and works of one");
+    const bool together = options.number("together", 1, "0: no bursts of all") != 0;
     options.finish();
 
     struct Held {
@@ -46,7 +47,8 @@ int main(int argc, char **argv) {
         Table<Held> held(share / low + 1);
         std::uint64_t done = 0;
         for (std::uint64_t round = 0; round < rounds; ++round) {
-            done += up_and_down(held, share, round * threads + self + 1);
+            if (together)
+                done += up_and_down(held, share, round * threads + self + 1);
             turn.arrive_and_wait();
             if (round % threads == self)
                 done += up_and_down(common, megabytes << 20, ~round);

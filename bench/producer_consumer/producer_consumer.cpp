@@ -4,6 +4,7 @@
 // section 2.2 (blowup of private heaps), which an allocator survives only if remote frees come home.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
+#include "../common/gauge.hpp"
 #include "../common/options.hpp"
 #include "../common/random.hpp"
 #include "../common/table.hpp"
@@ -36,28 +37,34 @@ struct Plan {
     std::uint64_t batches;
 };
 
-std::uint64_t produce(Queue &queue, const Plan &plan, std::uint64_t seed) {
+std::uint64_t produce(Queue &queue, const Plan &plan, std::uint64_t seed, Gauge &live) {
     Random random(seed);
     std::uint64_t requested = 0;
     for (std::uint64_t number = 0; number < plan.batches; ++number) {
         queue.room.acquire();
         const std::size_t first = (number % plan.depth) * plan.batch;
+        const std::uint64_t before = requested;
         for (std::size_t i = 0; i < plan.batch; ++i) {
             const std::size_t size = random.between(plan.low, plan.high);
             queue.items[first + i] = {take(size, number + i), size};
             requested += size;
         }
+        live.add(requested - before);
         queue.filled.release();
     }
     return requested;
 }
 
-std::uint64_t consume(Queue &queue, const Plan &plan) {
+std::uint64_t consume(Queue &queue, const Plan &plan, Gauge &live) {
     for (std::uint64_t number = 0; number < plan.batches; ++number) {
         queue.filled.acquire();
         const std::size_t first = (number % plan.depth) * plan.batch;
-        for (std::size_t i = 0; i < plan.batch; ++i)
+        std::uint64_t freed = 0;
+        for (std::size_t i = 0; i < plan.batch; ++i) {
             drop(queue.items[first + i].block, queue.items[first + i].size, number + i);
+            freed += queue.items[first + i].size;
+        }
+        live.take(freed);
         queue.room.release();
     }
     return 0;
@@ -76,13 +83,14 @@ int main(int argc, char **argv) {
     plan.batches = options.work("batches", 200000, "batches of a pair");
     options.finish();
 
+    Gauge live;
     const std::size_t pairs = threads < 2 ? 1 : threads / 2;
     Table<std::unique_ptr<Queue>> queues(pairs);
     for (std::size_t i = 0; i < pairs; ++i)
         queues[i] = std::make_unique<Queue>(plan.depth, plan.batch);
     const std::uint64_t bytes = run_crew(pairs * 2, [&](std::size_t self) {
         Queue &queue = *queues[self / 2];
-        return self % 2 == 0 ? produce(queue, plan, self + 1) : consume(queue, plan);
+        return self % 2 == 0 ? produce(queue, plan, self + 1, live) : consume(queue, plan, live);
     });
     for (std::size_t i = 0; i < pairs; ++i)
         queues[i].reset();

@@ -10,6 +10,7 @@
 #include "../common/table.hpp"
 
 #include <algorithm>
+#include <barrier>
 #include <cinttypes>
 
 using namespace cairn::bench;
@@ -82,7 +83,9 @@ int main(int argc, char **argv) {
     const std::uint64_t steps = options.work("steps", 16000000, "replacements of a thread");
     options.finish();
 
-    const std::uint64_t bytes = run_crew(threads, [=](std::size_t self) {
+    // Nobody is done before all have what they hold: else, with many threads, less is live.
+    std::barrier turn(static_cast<std::ptrdiff_t>(threads));
+    const std::uint64_t bytes = run_crew(threads, [=, &turn](std::size_t self) {
         Random random(self + 1);
         Table<Held> held(slots);
         std::uint64_t requested = 0;
@@ -91,6 +94,7 @@ int main(int argc, char **argv) {
             renew(slot, random);
             requested += slot.size;
         }
+        turn.arrive_and_wait();
         for (std::size_t i = 0; i < slots; ++i) {
             if (held[i].block != nullptr)
                 drop(held[i].block, held[i].size, held[i].tag);

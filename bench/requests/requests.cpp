@@ -5,6 +5,7 @@
 // since they differ from run to run.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
+#include "../common/gauge.hpp"
 #include "../common/options.hpp"
 #include "../common/random.hpp"
 #include "../common/table.hpp"
@@ -15,6 +16,7 @@
 #include <cinttypes>
 #include <ctime>
 #include <mutex>
+#include <utility>
 
 using namespace cairn::bench;
 
@@ -90,6 +92,7 @@ int main(int argc, char **argv) {
     const std::uint64_t requests = options.work("requests", 60000, "over all threads");
     options.finish();
 
+    Gauge live;
     Table<Held> cache(slots);
     constexpr std::size_t stripes = 64;
     std::array<std::mutex, stripes> locks;
@@ -106,6 +109,7 @@ int main(int argc, char **argv) {
             mallocs[self].add(now() - start);
             expect_sound(slot.block, slot.size);
             stamp(slot.block, slot.size, slot.tag);
+            touch_pages(slot.block, slot.size);
         };
         const auto release = [&](const Held &slot) {
             if (!stamped(slot.block, slot.size, slot.tag))
@@ -116,16 +120,23 @@ int main(int argc, char **argv) {
         };
         for (std::uint64_t request = next++; request < requests; request = next++) {
             Random random(request + 1);
-            for (std::size_t i = 0; i < blocks; ++i)
+            std::uint64_t bytes = 0;
+            for (std::size_t i = 0; i < blocks; ++i) {
                 allocate(held[i], random);
+                bytes += held[i].size;
+            }
+            live.add(std::exchange(bytes, 0));
             for (std::size_t i = 0; i < kept && i < blocks; ++i) {
                 const std::size_t slot = random.below(slots);
                 const std::scoped_lock hold(locks[slot % stripes]);
                 std::swap(cache[slot], held[random.below(blocks)]);
             }
             for (std::size_t i = 0; i < blocks; ++i)
-                if (held[i].block != nullptr)
+                if (held[i].block != nullptr) {
                     release(held[i]);
+                    bytes += held[i].size;
+                }
+            live.take(bytes);
         }
         return 0;
     });

@@ -10,6 +10,7 @@
 #include "../common/random.hpp"
 #include "../common/table.hpp"
 
+#include <barrier>
 #include <cinttypes>
 
 using namespace cairn::bench;
@@ -45,7 +46,9 @@ int main(int argc, char **argv) {
     const std::size_t share = blocks / threads + 1;
     const std::size_t changing = share * young / 100 + 1;
     const std::uint64_t each = total / threads;
-    const std::uint64_t done = run_crew(threads, [=](std::size_t self) {
+    // Nobody is done before all have what they hold: else, with many threads, less is live.
+    std::barrier turn(static_cast<std::ptrdiff_t>(threads));
+    const std::uint64_t done = run_crew(threads, [=, &turn](std::size_t self) {
         Random random(self + 1);
         Table<Held> held(share);
         std::uint64_t count = 0;
@@ -63,6 +66,7 @@ int main(int argc, char **argv) {
             drop(slot.block, slot.size, slot.tag);
             renew(slot, random, low, high);
         }
+        turn.arrive_and_wait();
         for (std::size_t i = 0; i < share; ++i)
             drop(held[i].block, held[i].size, held[i].tag);
         return count;
