@@ -6,6 +6,7 @@
 //   null     NULL, from then on
 //   forget   realloc gives a new block and copies nothing
 //   dirty    calloc gives a block that is not zero
+//   keep     free does nothing
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
@@ -16,6 +17,7 @@ extern "C" {
 void *__libc_malloc(std::size_t size);
 void *__libc_calloc(std::size_t count, std::size_t size);
 void *__libc_realloc(void *block, std::size_t size);
+void __libc_free(void *block);
 }
 
 namespace {
@@ -57,4 +59,9 @@ extern "C" void *calloc(std::size_t count, std::size_t size) {
 
 extern "C" void *realloc(void *block, std::size_t size) {
     return now_asked_for("forget") ? __libc_malloc(size) : __libc_realloc(block, size);
+}
+
+extern "C" void free(void *block) {
+    if (!now_asked_for("keep"))
+        __libc_free(block);
 }

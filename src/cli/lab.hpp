@@ -15,9 +15,10 @@ struct LabWord {
     const char *summary;
 };
 
-inline constexpr std::array<LabWord, 3> lab_words{{
+inline constexpr std::array<LabWord, 4> lab_words{{
     {"bench", "run.py", "Put allocators side by side on workloads"},
     {"paper", "paper.py", "Measure a table of the documents again"},
+    {"peaks", "peaks.py", "Compare peak memory with what is live"},
     {"report", "report.py", "Make a page of a trace or of results"},
 }};
 

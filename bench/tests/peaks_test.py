@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Peaks by live bytes: what is live and what is subtracted are right, a heap that keeps what is freed misses its limits, and
+more of the same work makes Cairn no larger."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lib import peaks  # noqa: E402
+from lib.peaks import MIB, Cell  # noqa: E402
+
+BUILD = os.environ["BUILD_DIR"]
+HAVE_CAIRN = os.environ["HAVE_CAIRN"] == "1"
+SCRIPT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peaks.py")
+BAD = "cairn=%s;BAD_MALLOC=" % os.path.join(BUILD, "bin", "bench", "libbad_malloc.so")
+LIVE = 2 * peaks.LIVE // peaks.QUICK_PART  # of round-robin
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, SCRIPT, "--build", BUILD, *arguments], capture_output=True, text=True)
+
+
+def quick(*arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "peaks.json")
+        ended = run("--quick", "-o", path, *arguments)
+        assert os.listdir(folder) == ["peaks.json"], ended.stderr
+        with open(path) as file:
+            return ended, json.load(file)
+
+
+def sample(**figures):
+    return {"outcome": "ok", "peak_kib": 50 << 10, "figures": {"tables_bytes": 8 * MIB, **figures}}
+
+
+class Arithmetic(unittest.TestCase):
+    PEAK = next(peak for peak in peaks.PEAKS if peak.name == "round-robin")
+
+    def test_what_is_the_programs_own_is_left_out(self):
+        cell = peaks.cell(self.PEAK, 8, sample(settled_kib=45 << 10), 2 * MIB, 32 * MIB)
+        self.assertEqual((cell.peak, cell.settled, cell.ratio), (40 * MIB, 35 * MIB, 1.25))
+        self.assertTrue(cell.unsettled)
+        self.assertFalse(cell.over)
+
+    def test_a_program_that_counts_itself_is_believed(self):
+        self.assertEqual(peaks.cell(self.PEAK, 8, sample(live_bytes=20 * MIB), 2 * MIB, 32 * MIB).ratio, 2)
+
+    def test_each_sleeper_has_a_little(self):
+        live = 10 * MIB
+        self.assertEqual(self.PEAK.limit(64, live), 1.35 * live + 63 * (128 << 10))
+        shift = next(peak for peak in peaks.PEAKS if peak.name == "class-shift")
+        self.assertEqual(shift.limit(64, live), 1.35 * live)
+
+    def test_a_run_that_went_wrong_has_no_figures(self):
+        cell = peaks.cell(self.PEAK, 2, {"outcome": "crash"}, 0, MIB)
+        self.assertEqual((cell.trouble, cell.ratio, bool(cell.over)), ("CRASH", None, False))
+
+    def test_marks(self):
+        cells = {("a/2", "cairn", 1): Cell("", 140 * MIB, 33 * MIB, 100 * MIB, 135 * MIB),
+                 ("a/2", "cairn", 2): Cell("", 150 * MIB, None, 100 * MIB, 135 * MIB),
+                 ("a/2", "glibc", 1): Cell("", 900 * MIB, 33 * MIB, 100 * MIB, 135 * MIB),
+                 ("a/2", "hoard", 1): Cell("HANG")}
+        (head, [peak]), (_, [settled]) = peaks.tables(cells, ["cairn", "glibc", "hoard"], "cairn")
+        self.assertEqual(head[-1], "cairn, 2 times")
+        self.assertEqual(peak, ["a/2", "100.0", "1.35", "1.40!", "9.00", "HANG", "1.50!"])
+        self.assertEqual(settled, ["a/2", "33.0!", "33.0", "-"])
+        self.assertEqual([peaks.bad(cells, key, "cairn") for key in cells], [True, True, False, True])
+
+
+class Runs(unittest.TestCase):
+    def test_a_heap_that_keeps_all_misses_the_limit_and_grows(self):
+        ended, found = quick("--threads", "2", "--cases", "round-robin", "--allocators", BAD + "keep", "--longer", "4")
+        self.assertEqual(ended.returncode, 1, ended.stderr)
+        first, later = sorted(found["cells"], key=lambda cell: cell["times"])
+        self.assertAlmostEqual(first["live"] / LIVE, 1, delta=0.05)
+        self.assertTrue(first["over"])
+        self.assertGreater(first["ratio"], 2)
+        self.assertGreater(later["ratio"], 1.5 * first["ratio"])
+        self.assertRegex(ended.stdout, r"round-robin/2 .*!.*!")
+        self.assertGreater(found["runs"][0]["figures"]["tables_bytes"], LIVE // 256 * 8)
+
+    @unittest.skipUnless(HAVE_CAIRN, "needs Cairn")
+    def test_cairn_keeps_its_limits_and_stays(self):
+        cases = "idle-pool, in turn; round-robin; producer_consumer"
+        ended, found = quick("--threads", "8", "--cases", cases, "--allocators", "cairn", "--longer", "10")
+        self.assertEqual({cell["trouble"] for cell in found["cells"]}, {""}, ended.stdout)
+        for cell in found["cells"]:
+            self.assertGreater(cell["ratio"], 0.95, cell)
+            if cell["case"] == "round-robin/8":
+                self.assertLess(cell["peak"], 1.35 * cell["live"] + 7 * (128 << 10), cell)
+
+    def test_earlier_results_go_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "earlier.json")
+            one = ["--quick", "--threads", "2", "--cases", "round-robin", "--no-longer"]
+            self.assertEqual(run(*one, "--allocators", "glibc", "-o", path).returncode, 0)
+            both = run(*one, "--allocators", "other=glibc", "--with", path).stdout
+            self.assertRegex(both.splitlines()[0], "other +glibc")
+            self.assertIn("| round-robin/2 |", run("--show", path, "--markdown").stdout)
+            with open(path, "w") as file:
+                file.write('{"cells": [1]}')
+            broken = run("--show", path)
+            self.assertEqual((broken.returncode, broken.stderr.count("\n")), (1, 1))
+
+    def test_wrong_use(self):
+        for words in (["--cases", "nonsense"], ["--threads", "0"], ["--build", "/nowhere"]):
+            ended = run(*words)
+            self.assertEqual((ended.returncode, ended.stderr.count("\n")), (2, 1), ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
