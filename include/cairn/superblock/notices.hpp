@@ -58,6 +58,11 @@ public:
         return shared_of(s)->slots == 1 ? heap : static_cast<char *>(heap) + 1;
     }
 
+    /// The heap in what SharedLine::owner holds. Asks nothing of the superblock, which may be somebody else's by now.
+    static const void *heap_of(const void *owner) {
+        return reinterpret_cast<const void *>(align_down(address_of(owner), 2));
+    }
+
     /// The superblock is `heap`'s from now on.
     static void own(OwnerLine *s, void *heap) {
         SharedLine *const shared = shared_of(s);

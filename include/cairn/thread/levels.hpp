@@ -147,7 +147,7 @@ public:
         runs_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
-            if (survivor == nullptr || owner != Global::Notice::mark_owner(s, survivor)) {
+            if (survivor == nullptr || Global::Notice::heap_of(owner) != survivor) {
                 superblock::recount(s);
                 global_.adopt(s);
             } else {

@@ -64,7 +64,7 @@ public:
     /// Whether the superblock is this heap's. An answer to rely on between begin() or enter() and their ends.
     /// acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
     CAIRN_INLINE bool owns(const OwnerLine *s) {
-        return shared_of(s)->owner.load(std::memory_order_acquire) == Global::Notice::mark_owner(s, this);
+        return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_acquire)) == this;
     }
 
     /// A checked block of a superblock that this heap owns, in a section. True: call look_at(s), a border was reached.
