@@ -72,19 +72,20 @@ TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBefor
         blocks.push_back(heap_.malloc_class(c));
     }
     EXPECT_EQ(owned(heap_), 8u);
-    for (const std::size_t i : {8, 9, 20, 40}) { // the second superblock has two, the third and sixth one
+    for (const std::size_t i :
+         {8, 9, 10, 11, 20, 21, 40, 41}) { // of the second four, of the third and sixth two
         free(heap_, blocks[i]);
     }
     OwnerLine *const fullest = superblock_of(blocks[20]);
     const std::size_t fresh = global_->counters().fresh;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 8; ++i) {
         blocks.push_back(heap_.malloc_class(c));
     }
     EXPECT_EQ(global_->counters().fresh, fresh);
     EXPECT_TRUE(superblock_of(blocks[64]) == fullest ||
                 superblock_of(blocks[64]) == superblock_of(blocks[40]))
         << "the fullest first";
-    EXPECT_EQ(superblock_of(blocks[66]), superblock_of(blocks[8]));
+    EXPECT_EQ(superblock_of(blocks[68]), superblock_of(blocks[8]));
 
     for (std::size_t i = 0; i < 4; ++i) {
         free(heap_, blocks[i]);

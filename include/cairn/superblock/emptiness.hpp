@@ -39,9 +39,10 @@ struct Emptiness {
     static constexpr std::size_t bins_slack = 1152_KiB;
     static constexpr std::size_t bins_step = 512_KiB;
 
-    /// How many blocks are freed between two looks at a superblock.
+    /// How many blocks are freed between two looks at a superblock. Two at least: a malloc and its free in turn then look at
+    /// none, however few blocks the superblock has.
     static constexpr unsigned step_of(unsigned capacity) {
-        return capacity / Steps > 0 ? capacity / Steps : 1;
+        return capacity / Steps > 2 ? capacity / Steps : 2;
     }
 
     /// Fullness groups below this one are at least f empty.
