@@ -76,6 +76,30 @@ protected:
     std::set<std::uintptr_t> live_;
 };
 
+TEST_P(SuperblockTest, IsCutAnewInOrderOfAddress) {
+    std::vector<std::uintptr_t> blocks;
+    while (carve_next()) {
+        while (!free_.empty()) {
+            blocks.push_back(pop_next());
+        }
+    }
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7));
+    for (const std::uintptr_t block : blocks) {
+        push(s_, block);
+    }
+    cut_anew(s_);
+    EXPECT_EQ(s_->live(), 0u);
+    EXPECT_FALSE(is_block_start(shared_, 0)) << "none is cut";
+    live_.clear();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (is_end(s_->free)) {
+            ASSERT_TRUE(carve_next());
+        }
+        ASSERT_EQ(pop_next(), memory_ + i * GetParam().block_size);
+    }
+    EXPECT_FALSE(carve_next());
+}
+
 TEST_P(SuperblockTest, IsFormattedEmpty) {
     for (const bool clean : {true, false}) {
         make(clean);

@@ -52,6 +52,9 @@ public:
             // OwnerLine came before its release(); the frees so far are taken in by the caller's collect.
             shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_acq_rel);
         }
+        if (s->accounted == 0) {
+            superblock::cut_anew(s);
+        }
         Notice::own(s, owner);
         return s;
     }

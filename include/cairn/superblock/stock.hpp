@@ -2,7 +2,7 @@
 //
 // Stock: the superblocks of the global heap, and which of them a thread heap gets.
 //
-// Adds:    superblocks without live blocks, which stay cut into blocks for the next heap that needs one of the class;
+// Adds:    superblocks without live blocks, kept for the next heap that needs one of the class;
 //          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's partly
 //          filled superblock, whose cache lines it may come to share with the stranger's live blocks, only
 //          when more lies free in here than the global heap's own slack.

@@ -79,17 +79,22 @@ CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     return --s->above == 0;
 }
 
-/// Makes an empty superblock of the run at `s`, all its blocks still to be carved.
-inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
-                   bool clean) {
-    SharedLine *const shared = shared_of(s);
-    const std::uintptr_t memory = memory_of(s);
-    s->cookie = random | std::uint64_t{1} << 63;
-    s->free = end_mark(memory);
+/// All blocks of a superblock without live ones are to be carved again: a list that frees have left takes a program through
+/// memory in their order, carving in that of addresses (docs/decisions/empty-superblocks-keep-their-class.md).
+inline void cut_anew(OwnerLine *s) {
+    s->free = end_mark(memory_of(s));
     s->above = 1;
     s->border = -1;
     s->accounted = 0;
     s->carved = 0;
+    shared_of(s)->starts_below.store(0, std::memory_order_relaxed);
+}
+
+/// Makes an empty superblock of the run at `s`, all its blocks still to be carved.
+inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
+                   bool clean) {
+    SharedLine *const shared = shared_of(s);
+    s->cookie = random | std::uint64_t{1} << 63;
     s->extent = clean ? 0 : static_cast<std::uint32_t>(span_of(s));
     s->size_class = static_cast<std::uint8_t>(size_class);
     s->clean_start = clean;
@@ -103,7 +108,7 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
     shared->size_class = s->size_class;
     shared->slots = static_cast<std::uint8_t>(s->slots);
-    shared->starts_below.store(0, std::memory_order_relaxed);
+    cut_anew(s);
 }
 
 /// Cuts the next blocks, as many as fit the page that the first one ends in. False when there are none left.
@@ -117,11 +122,14 @@ inline bool carve(OwnerLine *s) {
     const std::size_t page_end = align_up(from + size, platform::smallest_page);
     const std::size_t count = (page_end - from) / size; // a superblock ends with a page
     const std::uintptr_t memory = memory_of(s);
-    for (std::size_t i = count; i-- > 0;) {
-        const std::uintptr_t block = memory + from + i * size;
-        word_of(block) = s->free ^ s->cookie;
-        s->free = block;
+    const std::uint64_t cookie = s->cookie;
+    std::uintptr_t link = s->free;
+    for (std::uintptr_t block = memory + from + count * size; block != memory + from;) {
+        block -= size;
+        word_of(block) = link ^ cookie;
+        link = block;
     }
+    s->free = link;
     s->carved += static_cast<std::uint32_t>(count);
     const std::size_t end = from + count * size;
     // A fork's child finds either both or neither, or sees by `carved` that it is in between.

@@ -31,6 +31,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
     }
     holdings.places().take_out(s);
     if (s->size_class == c) {
+        superblock::cut_anew(s);
         return s;
     }
     const std::uint32_t extent = s->extent;
