@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*which is in free memory: freed twice, .*\n$
+// expect-death: ^(\S+)\ncairn: double free: free of \1, a free block of size class 64\n$
 //
-// The first free emptied a superblock of the global heap: it is a free run by the second one.
+// The first free emptied a superblock of the global heap, which is to be cut anew by the second one.
 #include "process_test.hpp"
 
 using namespace process_test;

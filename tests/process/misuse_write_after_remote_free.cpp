@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect-death: ^(\S+)\ncairn: double free or heap corruption: .* \(size class 64\) .* one is \1\n$
+// expect-death: ^(\S+)\ncairn: heap corruption: free block \1 of size class 64 was written to after .*\n$
 //
 // A write to a block that another thread freed.
 #include "process_test.hpp"

@@ -4,7 +4,9 @@
 #include "window.hpp"
 
 #include <cairn/superblock/block_check.hpp>
+#include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/remote_free.hpp>
+#include <cairn/superblock/remote_list.hpp>
 
 #include <gtest/gtest.h>
 

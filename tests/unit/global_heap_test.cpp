@@ -65,7 +65,9 @@ protected:
     OwnerLine *acquire(unsigned size_class, unsigned heap) {
         OwnerLine *const s = global_->acquire(size_class, heap, mark(heap));
         if (s != nullptr) {
-            superblock::collect(s);
+            if (superblock::is_end(s->free)) {
+                superblock::collect(s);
+            }
             EXPECT_EQ(s->size_class, size_class);
             expect_owner(s, heap);
         }
@@ -158,13 +160,15 @@ TEST_F(GlobalHeapTest, WhatIsEmptyBecomesAFreeRunBeforeMemoryGrows) {
     EXPECT_EQ(kind(s), SlotKind::superblock) << "which heap 2 has";
 }
 
-TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListBecomesAFreeRun) {
+TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListIsEmpty) {
     OwnerLine *const s = with_live(class_of_48, 1, 3);
     while (!blocks_[s].empty()) {
         free_one(s);
     }
     EXPECT_TRUE(global_->release(s, 1));
-    EXPECT_EQ(kind(s), SlotKind::free_dirty);
+    EXPECT_EQ(global_->stock().empty_bytes(), slot_size);
+    EXPECT_EQ(s->live(), 0u);
+    EXPECT_EQ(shared_of(s)->remote.load(), 0u);
 }
 
 TEST_F(GlobalHeapTest, WhatAHeapGaveUpItGetsBackTheFullestFirst) {
@@ -228,7 +232,12 @@ TEST_F(GlobalHeapTest, RemoteFreesEmptyASuperblockThatNobodyHolds) {
                 ASSERT_EQ(kind(s), SlotKind::superblock) << left << " of " << live;
                 EXPECT_EQ(free_one(s), nullptr) << "no heap to be told";
             }
-            EXPECT_EQ(kind(s), SlotKind::free_dirty) << "freed whole, with the last block";
+            EXPECT_EQ(global_->stock().empty_bytes(), span_of(s)) << "known to be empty with the last block";
+            EXPECT_EQ(acquire(c, 3), s) << "whoever asks";
+            EXPECT_EQ(s->live(), 0u);
+            EXPECT_TRUE(global_->release(s, 3));
+            global_->make_room(SIZE_MAX);
+            EXPECT_EQ(kind(s), SlotKind::free_dirty);
             EXPECT_EQ(superblocks(), 0u);
         }
     }
@@ -251,11 +260,11 @@ TEST_F(GlobalHeapTest, FreesBetweenTwoOwnersAreNotLost) {
         free_one(s);
     }
     EXPECT_EQ(acquire(class_of_64, 2), s);
-    EXPECT_EQ(s->live(), 47u);
+    EXPECT_EQ(superblock::live_now(s), 47u);
     free_one(s);
     EXPECT_TRUE(global_->release(s, 2));
     EXPECT_EQ(acquire(class_of_64, 3), s);
-    EXPECT_EQ(s->live(), 46u) << "what came last is counted too";
+    EXPECT_EQ(superblock::live_now(s), 46u) << "what came last is counted too";
 }
 
 TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
@@ -269,8 +278,8 @@ TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
         EXPECT_EQ(free_one(s), nullptr) << "told already";
         EXPECT_TRUE(trays_[1].empty() && trays_[3].empty());
         EXPECT_EQ(trays_[2].take(), s);
-        superblock::take_in(s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask)});
-        EXPECT_EQ(s->live(), blocks_[s].size());
+        Global::Notice::acknowledge(s);
+        EXPECT_EQ(superblock::live_now(s), blocks_[s].size());
     }
 }
 
@@ -408,12 +417,7 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
                 ASSERT_EQ(tray, told.is_notice() && holder != 0 ? &trays_[holder] : nullptr);
                 if (tray != nullptr) {
                     ASSERT_EQ(tray->take(), s);
-                    superblock::take_in(s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask)});
-                }
-                if (holder == 0 && model[s].live.empty()) {
-                    ASSERT_NE(kind(s), SlotKind::superblock) << "without live blocks it is a free run";
-                    model.erase(s);
-                    break;
+                    Global::Notice::acknowledge(s);
                 }
             }
         }

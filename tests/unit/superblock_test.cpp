@@ -4,9 +4,9 @@
 // known.
 #include "window.hpp"
 
+#include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/recount.hpp>
 #include <cairn/superblock/remote_free.hpp>
-#include <cairn/superblock/superblock.hpp>
 
 #include <gtest/gtest.h>
 
@@ -41,6 +41,7 @@ protected:
         live_.clear();
         shared_ = shared_of(s_);
         shared_->notify.store(UINT16_MAX);
+        shared_->step = 2;
         shared_->remote.store(RemoteWord::owned_by(3));
         memory_ = memory_of(s_);
     }
@@ -255,7 +256,7 @@ TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
     for (int i = 0; i < 8; ++i) {
         pop_next();
     }
-    shared_->notify.store(2);
+    shared_->notify.store(shared_->step);
     std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
     EXPECT_FALSE(free_remote(s_, blocks[0]).is_notice());
     const RemoteFree told = free_remote(s_, blocks[1]);
@@ -264,33 +265,70 @@ TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
     EXPECT_EQ(told.bytes, 2u * shared_->block_size);
     EXPECT_EQ(free_remote(s_, blocks[2]).kind, RemoteFree::nothing) << "one is on the way already";
     EXPECT_EQ(free_remote(s_, blocks[3]).kind, RemoteFree::step) << "and has not been heard for so long";
-    collect(s_);
+    take_remote(s_);
     EXPECT_TRUE(RemoteWord{shared_->remote.load()}.queued()) << "it stays in its queue";
     shared_->remote.store(RemoteWord::owned_by(3)); // the queue is emptied
     EXPECT_FALSE(free_remote(s_, blocks[4]).is_notice());
     EXPECT_TRUE(free_remote(s_, blocks[5]).is_notice()) << "the next step tells anew";
 }
 
-TEST_P(SuperblockTest, RemoteListsThatAreNotSoundEndTheProgram) {
+TEST_P(SuperblockTest, ARemoteListThatIsNotSoundEndsTheProgramBeforeABlockIsHandedOutTwice) {
     for (int i = 0; i < 8 && carve_next(); ++i) {
     }
-    const std::uintptr_t a = pop_next();
-    const std::uintptr_t b = pop_next();
+    while (!is_end(s_->free)) {
+        pop_next();
+    }
+    const std::uintptr_t a = *live_.begin();
+    const std::uintptr_t b = *std::next(live_.begin());
     free_remote(s_, a);
     free_remote(s_, b);
-    const char *const message = "double free or heap corruption";
-    const std::uint64_t link = word_of(b);
-    word_of(b) = 0x1234; // written to after the free
-    EXPECT_DEATH(collect(s_), message);
-    word_of(b) = (memory_ + window_size) ^ shared_->cookie; // to somewhere else
-    EXPECT_DEATH(collect(s_), message);
-    word_of(b) = b ^ shared_->cookie; // a ring: freed twice at one time
-    EXPECT_DEATH(collect(s_), message);
-    word_of(b) = end_mark(memory_) ^ shared_->cookie; // too short
-    EXPECT_DEATH(collect(s_), message);
-    word_of(b) = link;
     collect(s_);
-    EXPECT_EQ(s_->live(), 0u);
+    EXPECT_EQ(s_->live(), live_.size() - 2);
+    const std::uint64_t link = word_of(b);
+    const auto pop_two = [&] {
+        word_of(address_of(pop(s_, span_of(s_)))) = 7; // a program's data
+        pop(s_, span_of(s_));
+    };
+    for (const std::uint64_t damage : {
+             std::uint64_t{0x1234},                                    // written to after the free
+             std::uint64_t{(memory_ + window_size) ^ shared_->cookie}, // to somewhere else
+             std::uint64_t{b ^ shared_->cookie},                       // a ring: freed twice at one time
+         }) {
+        word_of(b) = damage;
+        EXPECT_DEATH(pop_two(), "heap corruption: free block 0x[0-9a-f]+ .* or freed twice");
+    }
+    word_of(b) = link;
+    free_ = {a, b};
+    live_.erase(a);
+    live_.erase(b);
+    EXPECT_EQ(pop_next(), b);
+    EXPECT_EQ(pop_next(), a);
+}
+
+TEST_P(SuperblockTest, MoreFreesThanLiveBlocksEndTheProgram) {
+    carve_next();
+    while (!is_end(s_->free)) {
+        pop_next();
+    }
+    for (const std::uintptr_t block : live_) {
+        free_remote(s_, block);
+    }
+    EXPECT_EQ(live_now(s_), 0u);
+    word_of(*live_.begin()) = 7;
+    free_remote(s_, *live_.begin());
+    EXPECT_DEATH(live_now(s_), "double free: more blocks of the superblock at 0x[0-9a-f]+ .* than were live");
+    EXPECT_DEATH(collect(s_), "double free: more blocks");
+}
+
+TEST_P(SuperblockTest, IsNotCutAnewWhereABlockIsLive) {
+    carve_next();
+    const std::uintptr_t block = pop_next();
+    cut_anew(s_); // as many were freed as were live, one of them twice
+    EXPECT_DEATH(carve(s_), "double free or heap corruption: .* is not free");
+    EXPECT_DEATH(check_all_free(s_), "double free or heap corruption: .* is not free");
+    push(s_, block);
+    s_->free = end_mark(memory_);
+    EXPECT_TRUE(carve(s_));
 }
 
 TEST_P(SuperblockTest, RandomSequencesAgreeWithTheModel) {
@@ -319,7 +357,7 @@ TEST_P(SuperblockTest, RandomSequencesAgreeWithTheModel) {
             free_remote(s_, block);
             live_.erase(block);
             remote.insert(block);
-        } else {
+        } else if (is_end(s_->free)) {
             collect(s_);
             free_.merge(remote);
         }

@@ -66,6 +66,9 @@ struct alignas(platform::cache_line) SharedLine {
     std::uint16_t capacity;            ///< blocks of the whole superblock
     std::uint8_t size_class;           ///<
     std::uint8_t slots; ///< the same as the owner's, of a superblock: a remote free leaves that line alone
+    std::uint16_t step; ///< after so many more remote frees somebody is told once more
+    std::uint16_t
+        marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
 };
 static_assert(sizeof(SharedLine) == platform::cache_line);
 

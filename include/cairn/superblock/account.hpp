@@ -9,7 +9,8 @@
 // Source:  Hoard, section 3.1 (u_i and a_i); brought up to date at borders instead of at each call.
 #pragma once
 
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/carving.hpp>
+#include <cairn/superblock/remote_list.hpp>
 
 namespace cairn {
 
@@ -24,7 +25,7 @@ public:
     /// A superblock is new here.
     void join(OwnerLine *s) {
         Discipline::rearm(s);
-        s->accounted = s->live();
+        s->accounted = superblock::live_now(s);
         used_ += used_by(s);
         held_ += s->extent;
     }
@@ -32,7 +33,7 @@ public:
     /// Brings u up to date for one superblock and sets its next border.
     void look_at(OwnerLine *s) {
         used_ -= used_by(s);
-        s->accounted = s->live();
+        s->accounted = superblock::live_now(s);
         used_ += used_by(s);
         Discipline::rearm(s);
     }

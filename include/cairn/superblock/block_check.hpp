@@ -24,6 +24,9 @@ struct Found {
 [[noreturn]] CAIRN_COLD inline void invalid(const char *what, const void *p, const char *why) {
     platform::fatal({"invalid pointer: ", what, " ", p, ", ", why});
 }
+[[noreturn]] CAIRN_COLD inline void double_free(const char *what, const void *p, std::uint64_t size) {
+    platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
+}
 
 /// A superblock of several slots lies at a multiple of their number.
 inline Found find(const void *p, const char *what) {
@@ -81,6 +84,11 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
     const std::size_t span = shared->slots * slot_size;
     const std::uint64_t size = shared->block_size;
     if (!is_block_start(shared, block - memory)) {
+        const std::uint64_t number = (block - memory) / size;
+        if (number * size == block - memory && number < shared->marked &&
+            looks_free(block, shared->cookie, span)) {
+            double_free(what, p, size); // of a superblock that was cut anew since
+        }
         platform::fatal({"invalid pointer: ", what, " ", p,
                          ", which is not the start of a block of size class ", size,
                          " that was ever allocated"});
@@ -92,23 +100,7 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
         const std::uintptr_t first = remote.empty() ? end_mark(memory) : memory + remote.head_offset();
         if (list_holds(s->free, block, shared->cookie, span, shared->capacity) ||
             list_holds(first, block, shared->cookie, span, shared->capacity)) {
-            platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
-        }
-    }
-}
-
-/// All blocks of a superblock are said to be free: each one has to look it. In order of address, which cold
-/// memory likes better than the order of a list.
-inline void check_all_free(const OwnerLine *s) {
-    const std::uintptr_t memory = memory_of(s);
-    const std::size_t span = span_of(s);
-    const std::size_t size = shared_of(s)->block_size;
-    for (std::uintptr_t block = memory, end = memory + s->carved * size; block < end; block += size) {
-        if (CAIRN_UNLIKELY(!looks_free(block, s->cookie, span))) {
-            platform::fatal({"double free or heap corruption: as many blocks of the superblock at ",
-                             reinterpret_cast<const void *>(memory), " (size class ", std::uint64_t{size},
-                             ") were freed as it has, but ", reinterpret_cast<const void *>(block),
-                             " is not free"});
+            double_free(what, p, size);
         }
     }
 }

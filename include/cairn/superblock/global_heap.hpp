@@ -53,7 +53,7 @@ public:
             shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_acq_rel);
         }
         if (s->accounted == 0) {
-            superblock::cut_anew(s);
+            Notice::arm(s);
         }
         Notice::own(s, owner);
         return s;
@@ -64,6 +64,7 @@ public:
         make_room(Maker::slots_of_class(size_class) == 1 ? slot_size : SIZE_MAX);
         OwnerLine *const s = maker_.make(size_class, heap);
         if (s != nullptr) {
+            Notice::arm(s);
             Notice::own(s, owner);
         }
         return s;
@@ -87,7 +88,9 @@ public:
 
     /// Formats an empty superblock of the caller's for another class.
     void recycle(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
+        superblock::check_all_free(s);
         maker_.format(s, size_class, heap, /*clean=*/false);
+        Notice::arm(s);
         Notice::own(s, owner);
     }
 
@@ -95,18 +98,12 @@ public:
     bool release(OwnerLine *s, unsigned heap) {
         // relaxed: for the owner's own loads, see SharedLine::owner.
         shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
-        {
-            sync::Guard hold(lock_);
-            if (!Notice::let_go(s, /*told=*/false)) {
-                return false;
-            }
-            if (s->accounted != 0 || s->live() == 0) {
-                counters_.to_global += s->accounted != 0;
-                stock_.put(s, heap);
-                return true;
-            }
+        sync::Guard hold(lock_);
+        if (!Notice::let_go(s, /*told=*/false)) {
+            return false;
         }
-        unmake(s); // its last blocks are in its remote list
+        counters_.to_global += s->accounted != 0;
+        stock_.put(s, heap);
         return true;
     }
 
@@ -149,21 +146,15 @@ public:
 private:
     /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay in its list.
     PendingSuperblocks *look_at(OwnerLine *s) {
-        {
-            sync::Guard hold(lock_);
-            // relaxed: under the lock
-            const RemoteWord word{shared_of(s)->remote.load(std::memory_order_relaxed)};
-            if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
-                return notices_.deliver(s, word.owner());
-            }
-            stock_.take_out(s);
-            Notice::let_go(s, /*told=*/true);
-            if (s->accounted != 0) {
-                stock_.put(s, s->last_heap);
-                return nullptr;
-            }
+        sync::Guard hold(lock_);
+        // relaxed: under the lock
+        const RemoteWord word{shared_of(s)->remote.load(std::memory_order_relaxed)};
+        if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
+            return notices_.deliver(s, word.owner());
         }
-        unmake(s);
+        stock_.take_out(s);
+        Notice::let_go(s, /*told=*/true);
+        stock_.put(s, s->last_heap);
         return nullptr;
     }
 

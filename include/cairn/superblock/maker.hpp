@@ -13,7 +13,7 @@
 
 #include <cairn/platform/random.hpp>
 #include <cairn/run/run_heap.hpp>
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/carving.hpp>
 
 namespace cairn {
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <cairn/superblock/emptiness.hpp>
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/remote_list.hpp>
 #include <cairn/superblock/wanted_visits.hpp>
 
 namespace cairn {
@@ -41,14 +41,16 @@ public:
         return to;
     }
 
-    /// For a superblock of a thread heap: a step.
-    static std::uint16_t step_of(const OwnerLine *s) {
-        return static_cast<std::uint16_t>(Discipline::step_of(shared_of(s)->capacity));
+    /// For a superblock that is cut for the first time, or anew.
+    static void arm(OwnerLine *s) {
+        SharedLine *const shared = shared_of(s);
+        shared->step = static_cast<std::uint16_t>(Discipline::step_of(shared->capacity));
+        shared->notify.store(shared->step, std::memory_order_relaxed); // relaxed: no block of it is live
     }
 
-    /// For one of the global heap, where the list is not taken in: a step more, or when all blocks are in it.
+    /// For one that nobody allocates from: a step more, or when all blocks are in the list.
     static std::uint16_t next(const OwnerLine *s, RemoteWord word) {
-        const std::uint32_t step = word.count() + step_of(s);
+        const std::uint32_t step = word.count() + shared_of(s)->step;
         return static_cast<std::uint16_t>(s->live() < step ? s->live() : step);
     }
 
@@ -65,11 +67,21 @@ public:
 
     /// The superblock is `heap`'s from now on.
     static void own(OwnerLine *s, void *heap) {
-        SharedLine *const shared = shared_of(s);
-        // relaxed: a hint; the caller collects what was freed before.
-        shared->notify.store(step_of(s), std::memory_order_relaxed);
         // release: pairs with the owner's load before it uses the superblock, which a visitor may have used before.
-        shared->owner.store(mark_owner(s, heap), std::memory_order_release);
+        shared_of(s)->owner.store(mark_owner(s, heap), std::memory_order_release);
+    }
+
+    /// The owner knows what was freed so far: clears `queued`, with the next threshold. The blocks stay in the list.
+    /// acq_rel: acquire for the count, pairs with the pushes; release, so that who queues it next writes pending_next after we
+    /// have read it, and a later push sees the new threshold.
+    static void acknowledge(OwnerLine *s) {
+        SharedLine *const shared = shared_of(s);
+        RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
+        do {
+            shared->notify.store(static_cast<std::uint16_t>(word.count() + shared->step),
+                                 std::memory_order_relaxed);
+        } while (!shared->remote.compare_exchange_weak(word.bits, word.bits & ~RemoteWord::queued_bit,
+                                                       std::memory_order_acq_rel, std::memory_order_relaxed));
     }
 
     /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global
@@ -87,7 +99,7 @@ public:
             // with its release: the blocks freed so far are seen to be free.
         } while (!shared->remote.compare_exchange_weak(word.bits, without_owner(s, word),
                                                        std::memory_order_acq_rel, std::memory_order_relaxed));
-        s->accounted = s->live() - word.count();
+        s->accounted = superblock::live_without(s, word);
         return true;
     }
 

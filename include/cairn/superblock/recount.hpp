@@ -10,7 +10,7 @@
 // Cost:    a walk over the free blocks.
 #pragma once
 
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/remote_list.hpp>
 
 namespace cairn::superblock {
 
@@ -28,6 +28,18 @@ inline bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count)
     return same_superblock(head, memory, span) && count <= s->carved;
 }
 
+/// Puts a sound list in front of the superblock's own.
+inline void splice(OwnerLine *s, RemoteWord list) {
+    const std::uintptr_t first = memory_of(s) + list.head_offset();
+    std::uintptr_t last = first;
+    while (!is_end(word_of(last) ^ s->cookie)) {
+        last = word_of(last) ^ s->cookie;
+    }
+    word_of(last) = s->free ^ s->cookie;
+    s->free = first;
+    s->above -= static_cast<std::int32_t>(list.count());
+}
+
 inline void recount(OwnerLine *s) {
     SharedLine *const shared = shared_of(s); // relaxed below: the child is alone
     unsigned free_blocks = 0;
@@ -42,7 +54,7 @@ inline void recount(OwnerLine *s) {
     unsigned remote_blocks = 0;
     if (!remote.empty() && count_list(s, memory_of(s) + remote.head_offset(), remote_blocks) &&
         remote_blocks == remote.count()) {
-        take_in(s, remote);
+        splice(s, remote);
     }
     shared->remote.store(0, std::memory_order_relaxed);
     s->accounted = s->live();

@@ -29,8 +29,8 @@ struct RemoteFree {
 
 inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
     SharedLine *const shared = shared_of(s);
-    const std::size_t block_size =
-        shared->block_size; // read before the push: the superblock may be gone after
+    const std::size_t step = shared->step; // both read before the push: the superblock may be gone after
+    const std::size_t bytes = step * shared->block_size;
     const std::uintptr_t memory = memory_of(s);
     RemoteWord now{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
     RemoteWord next;
@@ -47,19 +47,18 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
     // Another thread may have taken the block in meanwhile, and the superblock may be gone with its last block
     // or be another one. While a word is not empty, its superblock is there: only such a word is ever queued.
     while (!now.empty()) {
-        const unsigned step = shared->notify.load(std::memory_order_seq_cst);
         if (now.queued()) {
-            const bool more = now.owner() != 0 && step != 0 && now.count() % step == 0;
-            return {more ? RemoteFree::step : RemoteFree::nothing, now, step * block_size};
+            const bool more = now.owner() != 0 && now.count() % step == 0;
+            return {more ? RemoteFree::step : RemoteFree::nothing, now, bytes};
         }
-        if (now.count() < step) {
+        if (now.count() < shared->notify.load(std::memory_order_seq_cst)) {
             break;
         }
         const RemoteWord queued{now.bits | RemoteWord::queued_bit};
         // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now.
         if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acq_rel,
                                                    std::memory_order_relaxed)) {
-            return {RemoteFree::notice, queued, step * block_size};
+            return {RemoteFree::notice, queued, bytes};
         }
     }
     return {};

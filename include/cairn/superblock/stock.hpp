@@ -13,6 +13,7 @@
 // Source:  Hoard, section 3.3 (superblocks that move may share lines; that has to be rare).
 #pragma once
 
+#include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/emptiness.hpp>
 #include <cairn/superblock/places.hpp>
 
@@ -23,7 +24,7 @@ class Stock {
 public:
     constexpr Stock() = default;
 
-    /// `heap`: which one gives it up. Without live blocks it has none in its remote list either.
+    /// `heap`: which one gives it up. Without live blocks it has none in its remote list either: they were counted.
     void put(OwnerLine *s, unsigned heap) {
         if (s->accounted == 0) {
             return put_empty(s);
@@ -87,6 +88,7 @@ private:
     }
 
     void put_empty(OwnerLine *s) {
+        superblock::cut_anew(s);
         s->place = Place::empty;
         empties_[s->size_class].push_front(s);
         note_empties(empty_bytes() + span_of(s));

@@ -11,7 +11,7 @@
 // Cost:    a load.
 #pragma once
 
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/remote_list.hpp>
 
 namespace cairn {
 
@@ -70,7 +70,7 @@ private:
     void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
 
     static std::size_t free_bytes_of(const OwnerLine *s) {
-        return s->extent - std::size_t{s->live()} * shared_of(s)->block_size;
+        return s->extent - std::size_t{superblock::live_now(s)} * shared_of(s)->block_size;
     }
 
     static inline constinit OwnerLine nothing_{

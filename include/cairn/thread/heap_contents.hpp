@@ -62,9 +62,8 @@ public:
     bool give_empty() {
         for (unsigned c = 0; c < Classes::count; ++c) {
             if (!bins_.is_empty(c)) {
-                superblock::collect(bins_.at(c));
                 holdings_.account(bins_.at(c));
-                if (bins_.at(c)->live() == 0) {
+                if (bins_.at(c)->accounted == 0) {
                     holdings_.place_anew(bins_.take(c));
                 }
             }
@@ -109,7 +108,6 @@ private:
         for (unsigned c = 0; c < Classes::count; ++c) {
             if (!bins_.is_empty(c)) {
                 OwnerLine *const s = bins_.take(c);
-                superblock::collect(s);
                 holdings_.account(s);
                 holdings_.places().put(s);
             }
@@ -118,7 +116,7 @@ private:
 
     /// Blocks that others have freed, else new ones cut from the superblock.
     bool replenish(OwnerLine *s) {
-        if (superblock::has_remote_frees(s)) {
+        if (superblock::is_end(s->free) && superblock::has_remote_frees(s)) {
             superblock::collect(s);
         }
         if (superblock::is_end(s->free)) {

@@ -126,12 +126,9 @@ public:
         }
     }
 
-    /// Takes in what others have freed. Clears `queued`: the next step of remote frees sends a new notice.
-    /// acq_rel: acquire for the blocks, pairs with the pushes; release, so that who queues it next writes
-    /// pending_next after we have read it.
+    /// Accounts for what others have freed. The next step of remote frees sends a new notice.
     void take_notice(OwnerLine *s) {
-        superblock::take_in(
-            s, {shared_of(s)->remote.fetch_and(RemoteWord::owner_mask, std::memory_order_acq_rel)});
+        Global::Notice::acknowledge(s);
         place_anew(s);
     }
 

@@ -24,14 +24,16 @@ enum class Growth : bool { after_visits, now };
 template <class Global>
 OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
     OwnerLine *const s = holdings.places().empty_for(c);
-    if (s == nullptr || s->slots != Global::Maker::slots_of_class(c) ||
-        // acquire: pairs with the exchanges of free_remote, whose writes to the blocks come before the format.
-        RemoteWord{shared_of(s)->remote.load(std::memory_order_acquire)}.queued()) {
+    if (s == nullptr || s->slots != Global::Maker::slots_of_class(c)) {
+        return nullptr;
+    }
+    superblock::take_remote(s); // from here on nobody can queue it
+    superblock::cut_anew(s);
+    if (RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.queued()) {
         return nullptr;
     }
     holdings.places().take_out(s);
     if (s->size_class == c) {
-        superblock::cut_anew(s);
         return s;
     }
     const std::uint32_t extent = s->extent;
@@ -63,11 +65,10 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     }
     Global &global = holdings.global();
     OwnerLine *s = global.acquire(c, holdings.number(), holdings.heap());
-    if (s != nullptr) {
-        superblock::collect(s);
-    } else if (growth == Growth::after_visits && visits_come_first(global, c)) {
+    if (s == nullptr && growth == Growth::after_visits && visits_come_first(global, c)) {
         return nullptr;
-    } else {
+    }
+    if (s == nullptr) {
         s = global.fresh(c, holdings.number(), holdings.heap());
     }
     if (s == nullptr) {

@@ -37,7 +37,7 @@ public:
         while (give_while(Discipline::too_empty)) {
         }
         if (heap_.holdings().overdraft() != 0) {
-            empty_bins([](const OwnerLine *s) { return s->live() == 0; });
+            empty_bins([](const OwnerLine *s) { return s->accounted == 0; });
             while (give_while(Discipline::too_empty)) {
             }
         }
@@ -118,7 +118,6 @@ private:
         bool given = false;
         for (OwnerLine *s : taken) {
             if (!taken.in_use(s)) {
-                superblock::collect(s);
                 holdings.account(s);
                 if (holdings.give(s)) {
                     given = true;
@@ -145,7 +144,6 @@ private:
             taken.find_owner();
             for (OwnerLine *s : taken) {
                 if (!taken.in_use(s)) {
-                    superblock::collect(s);
                     heap_.holdings().account(s);
                     s->place = emptied(s) ? Place::nowhere : s->place;
                 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// Carving: how a superblock is cut into blocks, a page at a time, and cut anew when none of them is live.
+//
+// Adds:    format, carve, cut_anew; the check that blocks which are counted as free are free.
+// Needs:   a run whose length is a power of two of slots, aligned to it; its two descriptor lines.
+// Keeps:   `carved` blocks from the start may be live; as many as `marked` say by their mark whether they are free. Memory
+//          is cut for a second time only where each block has its mark: counts alone are wrong after racing double frees.
+// Threads: who has the superblock to himself.
+// Errors:  ends the program where a block that should be free is not.
+// Cost:    5 instructions a block, twice that when cut anew.
+// Source:  just-in-time carving (Wen and Deng, section 2.5).
+#pragma once
+
+#include <cairn/superblock/superblock.hpp>
+
+namespace cairn::superblock {
+
+/// Blocks from the start that have a mark, or were handed out.
+inline std::uint16_t marked_blocks(const OwnerLine *s) {
+    const unsigned marked = shared_of(s)->marked;
+    return static_cast<std::uint16_t>(marked < s->carved ? s->carved : marked);
+}
+
+/// Whether the blocks from number `first` to `end` are as free as the counts say.
+inline void check_free(const OwnerLine *s, std::size_t first, std::size_t end) {
+    const std::uintptr_t memory = memory_of(s);
+    const std::size_t span = span_of(s);
+    const std::size_t size = shared_of(s)->block_size;
+    const std::uint64_t cookie = s->cookie;
+    for (std::uintptr_t block = memory + first * size; first < end; ++first, block += size) {
+        if (CAIRN_UNLIKELY(!looks_free(block, cookie, span))) {
+            platform::fatal({"double free or heap corruption: as many blocks of the superblock at ",
+                             reinterpret_cast<const void *>(memory), " (size class ", std::uint64_t{size},
+                             ") were freed as it has, but ", reinterpret_cast<const void *>(block),
+                             " is not free"});
+        }
+    }
+}
+
+/// The same of all blocks: before the memory is used for anything else.
+inline void check_all_free(const OwnerLine *s) {
+    check_free(s, 0, marked_blocks(s));
+}
+
+/// All blocks of a superblock without live ones are to be carved again: a list that frees have left takes a program through
+/// memory in their order, carving in that of addresses. What others freed was collected, or counted and forgotten (docs/decisions/empty-superblocks-keep-their-class.md).
+inline void cut_anew(OwnerLine *s) {
+    SharedLine *const shared = shared_of(s);
+    shared->marked = marked_blocks(s);
+    s->free = end_mark(memory_of(s));
+    s->above = 1;
+    s->border = -1;
+    s->accounted = 0;
+    s->carved = 0;
+    shared->starts_below.store(0, std::memory_order_relaxed);
+}
+
+/// Makes an empty superblock of the run at `s`, all its blocks still to be carved.
+inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
+                   bool clean) {
+    SharedLine *const shared = shared_of(s);
+    s->cookie = random | std::uint64_t{1} << 63;
+    s->extent = clean ? 0 : static_cast<std::uint32_t>(span_of(s));
+    s->size_class = static_cast<std::uint8_t>(size_class);
+    s->clean_start = clean;
+    s->place = Place::nowhere;
+    for (unsigned i = 1; i < s->slots; ++i) {
+        s[i].slots = s->slots; // so that the superblock is found from any of its slots
+    }
+    shared->cookie = s->cookie;
+    shared->reciprocal = reciprocal_of(block_size);
+    shared->block_size = static_cast<std::uint32_t>(block_size);
+    shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
+    shared->size_class = s->size_class;
+    shared->slots = static_cast<std::uint8_t>(s->slots);
+    s->carved = 0;
+    shared->marked = 0;
+    cut_anew(s);
+}
+
+/// Cuts the next blocks, as many as fit the page that the first one ends in. False when there are none left.
+inline bool carve(OwnerLine *s) {
+    SharedLine *const shared = shared_of(s);
+    if (s->carved == shared->capacity) {
+        return false;
+    }
+    const std::size_t size = shared->block_size;
+    const std::size_t from = s->carved * size;
+    const std::size_t page_end = align_up(from + size, platform::smallest_page);
+    const std::size_t count = (page_end - from) / size; // a superblock ends with a page
+    const std::uintptr_t memory = memory_of(s);
+    check_free(s, s->carved, shared->marked < s->carved + count ? shared->marked : s->carved + count);
+    const std::uint64_t cookie = s->cookie;
+    std::uintptr_t link = s->free;
+    for (std::uintptr_t block = memory + from + count * size; block != memory + from;) {
+        block -= size;
+        word_of(block) = link ^ cookie;
+        link = block;
+    }
+    s->free = link;
+    s->carved += static_cast<std::uint32_t>(count);
+    const std::size_t end = from + count * size;
+    // A fork's child finds either both or neither, or sees by `carved` that it is in between.
+    std::atomic_signal_fence(std::memory_order_release);
+    publish(shared, s->carved);
+    const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
+    s->extent = touched > s->extent ? touched : s->extent;
+    return true;
+}
+
+} // namespace cairn::superblock
