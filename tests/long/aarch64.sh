@@ -8,7 +8,7 @@ packages g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user cmake ninja-build
 launcher=
 ! command -v ccache >/dev/null || launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 # shellcheck disable=SC2086 # none or one
-cmake -S "$root" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_TESTS=OFF -DCAIRN_BENCH=OFF -DCAIRN_FAMILY=OFF \
+cmake --fresh -S "$root" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_TESTS=OFF -DCAIRN_BENCH=OFF -DCAIRN_FAMILY=OFF \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
     -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ $launcher >"$work/build.log" 2>&1 &&
     cmake --build "$work" --target cairn_shared >>"$work/build.log" 2>&1 || {
