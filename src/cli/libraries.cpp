@@ -3,6 +3,8 @@
 #include <src/cli/libraries.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,6 +20,81 @@ namespace {
 const std::string flagship = "libcairn.so";
 const std::string prefix = "libcairn-";
 const std::string suffix = ".so";
+
+struct Peer {
+    std::string name;
+    std::string library; ///< without its version
+};
+const Peer peers[] = {{"jemalloc", "libjemalloc.so"},
+                      {"mimalloc", "libmimalloc.so"},
+                      {"tcmalloc", "libtcmalloc_minimal.so"},
+                      {"tbb", "libtbbmalloc_proxy.so"}};
+
+/// What a program prints; "" if it is not there or fails.
+std::string said_by(std::vector<std::string> words) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return {};
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::vector<char *> pointers;
+    for (std::string &word : words) {
+        pointers.push_back(word.data());
+    }
+    pointers.push_back(nullptr);
+    pid_t child = 0;
+    const int trouble = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    std::string said;
+    char part[256];
+    for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;) {
+        said.append(part, static_cast<std::size_t>(got));
+    }
+    close(ends[0]);
+    int status = 1;
+    return trouble == 0 && waitpid(child, &status, 0) == child && status == 0 ? said : "";
+}
+
+/// The file that the loader's list has for a library, of any version; "" if there is none.
+fs::path installed(const std::string &library) {
+    std::istringstream lines(said_by({"/sbin/ldconfig", "-p"}));
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t arrow = line.find(" => ");
+        if (arrow != std::string::npos && line.find(library) == line.find_first_not_of(" \t")) {
+            return line.substr(arrow + 4);
+        }
+    }
+    return {};
+}
+
+/// Where bench/peers.py puts what it builds.
+fs::path peers_folder() {
+    const auto variable = [](const char *name) -> fs::path {
+        const char *const value = std::getenv(name);
+        return value == nullptr ? "" : value;
+    };
+    if (const fs::path own = variable("CAIRN_PEERS"); !own.empty()) {
+        return own;
+    }
+    const fs::path cache = variable("XDG_CACHE_HOME");
+    return (cache.empty() ? variable("HOME") / ".cache" : cache) / "cairn" / "peers";
+}
+
+/// Another project's, by the names that `cairn bench` has for them; "" if it is not there.
+fs::path peer_library(const std::string &name) {
+    for (const Peer &peer : peers) {
+        if (peer.name == name) {
+            return installed(peer.library);
+        }
+    }
+    const fs::path built = peers_folder() / ("lib" + name + suffix);
+    std::error_code error;
+    return fs::exists(built, error) ? built : fs::path();
+}
 } // namespace
 
 fs::path library_folder() {
@@ -52,15 +129,19 @@ std::vector<std::string> allocator_names() {
 fs::path find_library(const std::string &allocator) {
     const bool is_file = allocator.find('/') != std::string::npos || fs::path(allocator).extension() == ".so";
     const bool is_name = !is_file && !allocator.empty() && allocator != "cairn";
-    const fs::path library = is_file ? fs::absolute(allocator) : library_of(is_name ? allocator : "cairn");
+    fs::path library = is_file ? fs::absolute(allocator) : library_of(is_name ? allocator : "cairn");
     std::error_code error;
+    if (is_name && !fs::exists(library, error)) {
+        library = peer_library(allocator);
+    }
     if (!fs::exists(library, error)) {
         if (is_name) {
             std::string known;
             for (const std::string &name : allocator_names()) {
                 known += (known.empty() ? "" : ", ") + name;
             }
-            throw NoLibrary(wrong_usage, "there is no allocator '" + allocator + "'; there are: " + known);
+            throw NoLibrary(wrong_usage, "there is no allocator '" + allocator + "'; there are: " + known +
+                                             ", and installed peers");
         }
         throw NoLibrary(can_not_run, "there is no library " + library.string());
     }
@@ -85,32 +166,7 @@ fs::path c_library() {
 }
 
 std::string sha256_of(const fs::path &file) {
-    int ends[2];
-    if (file.empty() || pipe2(ends, O_CLOEXEC) != 0) {
-        return {};
-    }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    std::string path = fs::absolute(file);
-    std::string name = "sha256sum";
-    std::string mark = "--";
-    char *const words[] = {name.data(), mark.data(), path.data(), nullptr};
-    pid_t child = 0;
-    const int trouble = posix_spawnp(&child, name.c_str(), &actions, nullptr, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    std::string said;
-    char part[256];
-    for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;) {
-        said.append(part, static_cast<std::size_t>(got));
-    }
-    close(ends[0]);
-    int status = 1;
-    if (trouble != 0 || waitpid(child, &status, 0) != child || status != 0) {
-        return {};
-    }
+    const std::string said = file.empty() ? "" : said_by({"sha256sum", "--", fs::absolute(file)});
     // A name with a backslash in it has one in front of the line.
     const std::size_t digits = said.find_first_not_of('\\');
     return digits == std::string::npos ? "" : said.substr(digits, 64);

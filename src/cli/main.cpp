@@ -45,8 +45,9 @@ int main(int count, char **words) {
     RunRequest request;
     CLI::App *const run_command = app.add_subcommand("run", "Run a program with Cairn as its malloc");
     run_command->add_flag("--stats", request.statistics, "Print a summary of its memory when it ends");
-    run_command->add_option("--allocator", request.allocator,
-                            "Another allocator: NAME for libcairn-NAME.so, or a file PATH.so");
+    run_command->add_option(
+        "--allocator", request.allocator,
+        "Another allocator: NAME for libcairn-NAME.so, an installed peer, or a file PATH.so");
     run_command->prefix_command();
     run_command->footer("The program and its arguments stand behind --.");
 

@@ -82,6 +82,10 @@ ends 127 run -- "$scratch/nothing" && one_line "can not run"
 : >"$scratch/plain"
 ends 126 run -- "$scratch/plain" && one_line "can not run"
 ends 126 run --allocator "$scratch/nothing.so" -- true && one_line "there is no library $scratch/nothing.so"
+mkdir "$scratch/peers" && cp "$scratch/other.so" "$scratch/peers/libnew.so"
+# shellcheck disable=SC2016
+out=$(CAIRN_PEERS=$scratch/peers "$cairn" run --allocator new -- sh -c 'echo "$LD_PRELOAD"')
+[ "$out" = "$scratch/peers/libnew.so" ] || fail "a peer by its name: '$out'"
 ends 2 run --allocator nobody -- true && one_line "there is no allocator 'nobody'; there are: cairn"
 rm "$scratch/tree/lib/libcairn.so"
 cairn_kept=$cairn
