@@ -14,6 +14,15 @@ if(CAIRN_WERROR)
   target_compile_options(cairn_warnings INTERFACE -Werror)
 endif()
 
+# Counts what runs (tests/long/coverage.sh). The counters are a mapped file: a process that is stopped leaves them. Programs
+# of one shape would share a file; those with CAIRN_NOT_COUNTED have none.
+if(CAIRN_COVERAGE)
+  set(counted "$<NOT:$<BOOL:$<TARGET_PROPERTY:CAIRN_NOT_COUNTED>>>")
+  add_compile_options("$<${counted}:-fprofile-instr-generate>" "$<${counted}:-fcoverage-mapping>"
+                      "$<${counted}:SHELL:-mllvm -runtime-counter-relocation>")
+  add_link_options("$<${counted}:-fprofile-instr-generate>")
+endif()
+
 if(CAIRN_SANITIZER)
   # -g1: a report shows lines and nothing else, and compiling takes a fifth less time.
   add_compile_options(-fsanitize=${CAIRN_SANITIZER} -fno-omit-frame-pointer -g1)
