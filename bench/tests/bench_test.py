@@ -90,7 +90,7 @@ class Series(Test):
     def test_bad_words_are_one_line(self):
         for arguments in (["--threads", "0"], ["--threads", "x"], ["--repeat", "0"], ["--nonsense"], ["--scale", "0"],
                           ["--threads", ""], ["--timeout", "nan"]):
-            run = self.bench(*arguments, status=2)
+            run = self.bench(*SMALL, *arguments, status=2)
             self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
         for arguments in (["--compare", "/nowhere/old.json"], ["--show", CAIRN], ["-o", "/proc/r.json", *SMALL],
                           ["--compare", os.path.join(LAB, "run.py")]):
