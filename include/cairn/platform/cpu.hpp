@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CPU: a hint for spin loops, and the clock that costs least.
+// CPU: a hint for spin loops, one for the cache, and the clock that costs least.
 #pragma once
+
+#include <cairn/platform/features.hpp>
 
 #include <cstdint>
 
@@ -37,6 +39,16 @@ inline std::uint64_t ticks_in_order() {
     std::uint64_t count;
     asm volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(count)::"memory");
     return count;
+#endif
+}
+
+/// Fetches the line at `p`, any address, to be written: others lose it now, not only when it is written. An x86 that does not
+/// know the instruction does nothing.
+CAIRN_INLINE void fetch_to_write(const void *p) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char *>(p)));
+#else
+    __builtin_prefetch(p, 1);
 #endif
 }
 

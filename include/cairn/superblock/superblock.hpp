@@ -14,6 +14,7 @@
 // Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5).
 #pragma once
 
+#include <cairn/platform/cpu.hpp>
 #include <cairn/platform/fatal.hpp>
 #include <cairn/superblock/block_starts.hpp>
 #include <cairn/superblock/remote_word.hpp>
@@ -58,7 +59,7 @@ CAIRN_INLINE bool can_pop(const OwnerLine *s, std::size_t span) {
 CAIRN_INLINE void *pop_unchecked(OwnerLine *s) {
     const std::uintptr_t block = s->free;
     s->free = word_of(block) ^ s->cookie;
-    __builtin_prefetch(reinterpret_cast<const void *>(s->free), 1);
+    platform::fetch_to_write(reinterpret_cast<const void *>(s->free));
     word_of(block) = 0;
     ++s->above;
     return reinterpret_cast<void *>(block);
