@@ -20,4 +20,7 @@ inline std::uint64_t ticks_in_order() {
     return 0;
 }
 
+/// No access in the memory model.
+inline void fetch_to_write(const void *) {}
+
 } // namespace cairn::platform
