@@ -97,6 +97,16 @@ TEST_F(LargeHeapTest, CleanMemoryIsZeroAndUsedMemoryIsNotCalledSo) {
     EXPECT_EQ(third.p[1000], 0);
 }
 
+TEST_F(LargeHeapTest, KnowsWhetherABlockFitsIntoUsedMemory) {
+    EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1)) << "there is none";
+    const Block block = malloc(300_KiB);
+    EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1));
+    heap_.free(block.line);
+    EXPECT_TRUE(heap_.fits_used_run(320_KiB, 1));
+    EXPECT_FALSE(heap_.fits_used_run(321_KiB, 1)) << "a slot more";
+    EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1_MiB)) << "not at such a place";
+}
+
 TEST_F(LargeHeapTest, ABlockIsFreedOnce) {
     const Block block = malloc(300_KiB);
     EXPECT_TRUE(heap_.free(block.line));

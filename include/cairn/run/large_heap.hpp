@@ -34,8 +34,7 @@ public:
 
     /// size <= longest, alignment <= largest_alignment.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
-        const auto align_slots = static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
-        const Run run = runs_.allocate(slots_for(size), align_slots);
+        const Run run = runs_.allocate(slots_for(size), slots_of_alignment(alignment));
         if (run.first == nullptr) {
             return nullptr;
         }
@@ -48,6 +47,11 @@ public:
         live_.fetch_add(span_of(run.first), std::memory_order_relaxed);
         live_blocks_.fetch_add(1, std::memory_order_relaxed);
         return reinterpret_cast<void *>(memory_of(run.first));
+    }
+
+    /// Whether such a block would lie in memory that was used before. A hint: other threads take runs too.
+    bool fits_used_run(std::size_t size, std::size_t alignment) {
+        return runs_.has_dirty(slots_for(size), slots_of_alignment(alignment));
     }
 
     static std::size_t size_of(const OwnerLine *first) { return shared_of(first)->block_size; }
@@ -94,6 +98,9 @@ public:
 
 private:
     static unsigned slots_for(std::size_t size) { return static_cast<unsigned>(ceil_div(size, slot_size)); }
+    static unsigned slots_of_alignment(std::size_t alignment) {
+        return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
+    }
 
     static void set_size(OwnerLine *first, std::size_t size) {
         shared_of(first)->block_size = static_cast<std::uint32_t>(align_up(size, platform::smallest_page));

@@ -41,8 +41,10 @@ public:
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
         size += size == 0; // a block of no bytes has an address of its own too
-        global_.make_room(SIZE_MAX);
         const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
+        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment))) {
+            global_.make_room(SIZE_MAX);
+        }
         void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean);
         if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
             alignment <= LargeHeap::largest_alignment) {
