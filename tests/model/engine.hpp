@@ -57,6 +57,7 @@ struct Engine {
     const AnyKernel *kernel = nullptr;
     void *object = nullptr;
     unsigned current = outside;
+    unsigned acting = 0; ///< where no thread runs: whose data there is
     unsigned steps = 0;
     unsigned awaited = outside; ///< the fibre that is started, until its first step
     bool failed = false;

@@ -8,6 +8,8 @@
 #include <allocators/lkmalloc.hpp>
 #include <allocators/nbmalloc.hpp>
 
+#include <cairn/family/arenas.hpp>
+
 using namespace cairn;
 
 namespace {
@@ -128,6 +130,85 @@ const model::Kernel<NbRound, 3> nb_rounds("nbmalloc.rounds", {.explore = model::
                                                               .executions = 100'000,
                                                               .short_executions = 2'000});
 
+/// The first blocks of all: sets and segments are made by whoever comes first.
+struct NbFirst : Nb<0> {
+    void thread(unsigned i) { malloc(i); }
+};
+const model::Kernel<NbFirst, 2> nb_first("nbmalloc.first",
+                                         {.executions = 400'000, .short_executions = 2'000});
+
+/// A walk over all superblocks meanwhile.
+struct NbWalk : Nb<0> {
+    void thread(unsigned i) {
+        if (i == 0) {
+            malloc(0);
+        } else {
+            Statistics all{};
+            heap.statistics(all);
+            model::check(all.superblocks <= 1, "superblocks that are not there");
+        }
+    }
+};
+const model::Kernel<NbWalk, 2> nb_walk("nbmalloc.walk", {.executions = 400'000, .short_executions = 2'000});
+
+/// Two processors' heaps of a slot for each group, and none in the global heap: superblocks find no room.
+struct NbCrowded : NbSmallest {
+    static constexpr std::size_t flat_set = 1;
+    static constexpr std::size_t global_flat_set = 0;
+    static constexpr unsigned processors = 2;
+    static constexpr unsigned most_processors = 2;
+};
+
+/// One frees a block of a superblock that has no room and is listed, another one looks into the list.
+struct NbOverflow {
+    NbSmallHeap<NbCrowded> heap;
+    void *blocks[6] = {};
+
+    void *malloc() {
+        void *const p = heap.malloc(NbCrowded::smallest);
+        model::check(p != nullptr, "no memory");
+        return p;
+    }
+    void free(unsigned i) { heap.free(blocks[i]); }
+    NbOverflow() {
+        model::as_thread(2,
+                         [&] { // two of a heap of its own: thread 1's number has the same hash as thread 0's
+                             malloc();
+                             malloc();
+                         });
+        for (void *&p : blocks) {
+            p = malloc();
+        }
+        free(0); // takes a place
+        free(2); // and the other one
+        free(4); // no room any more: listed
+        malloc();
+        free(5);
+        malloc(); // all that are free
+        malloc();
+        malloc();
+        free(0);
+        free(2);
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(4);
+        } else if (i == 2) {
+            malloc();
+        }
+    }
+    void finish() {
+        heap.for_each_superblock([&](auto &places, NbSuperblock &superblock) {
+            const NbMove now = NbMove::of(superblock.moves.load());
+            model::check(superblock.blocks.count() == 0 || superblock.listed.load() ||
+                             places.where(now.from).group != places.no_group,
+                         "a free block was forgotten");
+        });
+    }
+};
+const model::Kernel<NbOverflow, 3> nb_overflow("nbmalloc.overflow",
+                                               {.executions = 400'000, .short_executions = 2'000});
+
 // ---- LKmalloc
 
 struct LkSmallest {
@@ -226,6 +307,36 @@ const model::Kernel<LkFreeMalloc, 2> lk_malloc("lkmalloc.free_malloc",
 const model::Kernel<LkNeighbours, 3> lk_three("lkmalloc.three",
                                               {.executions = 400'000, .short_executions = 2'000});
 
+/// Who has which stripe: entered by any thread, walked by any other.
+template <bool Walk>
+struct LkStripes {
+    static constexpr std::size_t stripe = std::size_t{1} << (platform::address_bits - 6);
+    lkmalloc::StripeTable<stripe> table;
+    int contents[3] = {};
+
+    void thread(unsigned i) {
+        if (Walk && i == 1) {
+            table.for_each([&](char *, unsigned owner) {
+                model::check(contents[owner - 1] == 1, "a stripe that is not made");
+            });
+            return;
+        }
+        contents[i] = 1;
+        model::check(table.set(reinterpret_cast<char *>(i * stripe), static_cast<std::uint8_t>(i + 1)),
+                     "no memory");
+    }
+};
+/// With a table that has a stripe already.
+struct LkStripesMore : LkStripes<true> {
+    LkStripesMore() {
+        contents[2] = 1;
+        table.set(reinterpret_cast<char *>(2 * stripe), 3);
+    }
+};
+const model::Kernel<LkStripes<false>, 2> lk_enter("lkmalloc.stripes.enter");
+const model::Kernel<LkStripes<true>, 2> lk_walk("lkmalloc.stripes.walk");
+const model::Kernel<LkStripesMore, 2> lk_walk_more("lkmalloc.stripes.walk_more");
+
 // ---- Hoard
 
 struct HoardSmallest : HoardParameters {
@@ -286,5 +397,54 @@ const model::Kernel<HoardOwnerMoves<false>, 2> hoard_free("hoard.owner_moves",
                                                           {.executions = 400'000, .short_executions = 3'000});
 const model::Kernel<HoardOwnerMoves<true>, 2>
     hoard_malloc("hoard.owner_moves.malloc", {.executions = 400'000, .short_executions = 3'000});
+
+/// The heaps are made by the first malloc.
+enum class With : unsigned char { malloc, walk, fork };
+template <With Other>
+struct HoardFirst {
+    Hoard<HoardSmallest> heap;
+    void thread(unsigned i) {
+        if (i == 0 || Other == With::malloc) {
+            model::check(heap.malloc(1000) != nullptr, "no memory");
+        } else if (Other == With::walk) {
+            heap.for_each_heap([](auto &h) { const sync::Guard hold(h.lock); });
+        } else {
+            heap.lock_all();
+            heap.unlock_all();
+        }
+    }
+};
+const model::Kernel<HoardFirst<With::malloc>, 2> hoard_first("hoard.first", {.short_executions = 2'000});
+const model::Kernel<HoardFirst<With::walk>, 2> hoard_walk("hoard.first.walk", {.short_executions = 2'000});
+const model::Kernel<HoardFirst<With::fork>, 2> hoard_fork("hoard.first.fork", {.short_executions = 2'000});
+
+// ---- arenas
+
+struct Arena {
+    sync::Lock lock{sync::Rank::leaf};
+    std::atomic<Arena *> next{nullptr};
+    int data = 0;
+};
+/// Each thread has an arena to itself, and makes one when all are in use.
+struct ArenasInUse {
+    family::Arenas<Arena> arenas;
+    struct Source {
+        void *forever(std::size_t bytes) { return platform::vm::map(bytes); }
+    } source;
+    ArenasInUse() { thread_slot(); }
+    void thread(unsigned) {
+        Arena &mine = arenas.choose(source);
+        ++mine.data;
+        mine.lock.unlock();
+    }
+    void finish() {
+        int all = 0;
+        arenas.for_each([&](const Arena &arena) { all += arena.data; });
+        model::check(all == 2 || all == 3, "an arena is lost");
+    }
+};
+const model::Kernel<ArenasInUse, 2> arenas_2("arenas");
+const model::Kernel<ArenasInUse, 3> arenas_3("arenas.three",
+                                             {.executions = 400'000, .short_executions = 2'000});
 
 } // namespace

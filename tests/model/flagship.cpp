@@ -112,6 +112,16 @@ struct Base {
             }
         }
     }
+    /// Of a superblock of nobody, the last block that is freed brings it back.
+    void none_forgotten() {
+        for (const OwnerLine *const s : superblocks) {
+            if (s != nullptr && Segment::of(s)->kind(Segment::of(s)->slot_of(s)) == SlotKind::superblock) {
+                const RemoteWord word{shared_of(s)->remote.load()};
+                model::check(word.owner() != 0 || word.queued() || word.empty() || word.count() < s->live(),
+                             "an empty superblock was forgotten");
+            }
+        }
+    }
     void know(const void *p) {
         OwnerLine *const s = owner_line_of(shared_line_at(address_of(p)));
         for (OwnerLine *&known : superblocks) {
@@ -181,6 +191,25 @@ struct RemoteAndEnd : Base<2> {
 const model::Kernel<RemoteAndEnd, 2> remote_end("flagship.remote.end",
                                                 {.executions = 400'000, .short_executions = 3'000});
 
+/// With the last blocks: nobody would come by again.
+struct LastAndEnd : Base<2> {
+    LastAndEnd() { give(0, 2); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.detach();
+        } else {
+            free(0);
+            free(1);
+        }
+    }
+    void finish() {
+        none_forgotten();
+        Base<2>::finish();
+    }
+};
+const model::Kernel<LastAndEnd, 2> last_end("flagship.remote.last",
+                                            {.executions = 400'000, .short_executions = 3'000});
+
 /// A superblock in the global heap: one frees into it, another one takes it.
 struct RemoteAndAdopt : Base<2> {
     RemoteAndAdopt() {
@@ -238,22 +267,47 @@ const model::Kernel<VisitAndUse<true, true, false>, 2> muted_1("flagship.visit.f
 const model::Kernel<VisitAndUse<true, false, true>, 2> muted_2("flagship.visit.malloc.no_fence",
                                                                {.mute_fence = 2, .must_fail = ""});
 
-/// Remote frees that make the visitor come, while the owner frees and allocates.
+/// Remote frees after which a thread whose heap grows visits the owner, while that one frees and allocates.
 struct RemoteAndVisit : Base<2> {
-    RemoteAndVisit() { give(0, 5); }
+    RemoteAndVisit() {
+        give(0, of_one);
+        model::as_thread(1, [&] {
+            for (unsigned i = 0; i < 3; ++i) {
+                free(i);
+            }
+        });
+    }
     void thread(unsigned i) {
         if (i == 1) {
-            free(0);
-            free(1);
-            free(2);
+            malloc(9);
         } else {
             free(3);
-            malloc(9);
+            malloc(10);
         }
     }
 };
 const model::Kernel<RemoteAndVisit, 2> remote_visit("flagship.remote.visit",
                                                     {.executions = 400'000, .short_executions = 2'000});
+
+/// A visitor that takes a notice in and puts the superblock back, whose owner uses it then.
+struct VisitAndNotice : Base<2> {
+    VisitAndNotice() {
+        give(0, of_one);
+        model::as_thread(1, [&] {
+            free(0);
+            free(1);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            heap.visit(0, false);
+        } else {
+            free(2);
+        }
+    }
+};
+const model::Kernel<VisitAndNotice, 2> visit_notice("flagship.visit.notice",
+                                                    {.executions = 400'000, .short_executions = 3'000});
 
 /// Visitors, and an owner that ends.
 struct VisitAndEnd : Base<3> {
@@ -311,5 +365,71 @@ const model::Kernel<Fork<false>, 2> fork_in_heap("flagship.fork",
                                                  {.executions = 400'000, .short_executions = 2'000});
 const model::Kernel<Fork<true>, 2> fork_in_visit("flagship.fork.visitor",
                                                  {.executions = 400'000, .short_executions = 2'000});
+
+/// The tray alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
+/// taken, with what was behind it.
+template <bool Close>
+struct Tray : Base<2> {
+    PendingSuperblocks tray;
+    OwnerLine *first = nullptr, *second = nullptr;
+    unsigned tended = 0, taken = 0;
+
+    Tray() {
+        give(0, of_one + 1);
+        first = superblocks[0];
+        second = superblocks[1];
+    }
+    void take() {
+        for (OwnerLine *s = tray.take(); s != nullptr;
+             s = shared_of(s)->pending_next.load(std::memory_order_relaxed)) {
+            ++taken;
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            tray.push(first);
+            if (Close) {
+                tended |= tray.idle() ? 1 : 0;
+            } else {
+                tray.push(second);
+            }
+        } else if (Close) {
+            tray.set_idle(true);
+            seen = !tray.empty();
+        } else {
+            take();
+        }
+    }
+    bool seen = false;
+    void finish() {
+        if (Close) {
+            model::check(seen || tended != 0, "nobody tends the heap");
+        }
+        take();
+        model::check(taken == (Close ? 1 : 2), "a superblock is lost");
+    }
+};
+const model::Kernel<Tray<true>, 2> tray_close("flagship.tray.close");
+const model::Kernel<Tray<false>, 2> tray_take("flagship.tray.take");
+
+/// Segments are walked while there are new ones.
+struct Walk {
+    AddressSpace space;
+    Segments segments{nullptr};
+    Walk() { segments.grow(space, 1, 1); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            segments.grow(space, slots_per_segment / 2, slots_per_segment / 4);
+            return;
+        }
+        unsigned count = 0;
+        segments.for_each([&](const Segment &s) {
+            model::check(s.kind(0) == SlotKind::metadata, "a segment that is not made");
+            ++count;
+        });
+        model::check(count == 1 || count == 2, "a segment is lost");
+    }
+};
+const model::Kernel<Walk, 2> walk("flagship.segments");
 
 } // namespace

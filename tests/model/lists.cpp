@@ -4,6 +4,7 @@
 // that spins.
 #include "model.hpp"
 
+#include <cairn/superblock/wanted_visits.hpp>
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/ibm_freelist.hpp>
 #include <cairn/sync/tagged_stack.hpp>
@@ -214,5 +215,36 @@ struct Spin {
 };
 const model::Kernel<Spin, 2> spin("spin_lock");
 const model::Kernel<Spin, 3> spin_3("spin_lock.three", {.executions = 300'000, .short_executions = 10'000});
+
+/// The heaps to visit: any thread adds, one takes.
+template <unsigned Adders>
+struct Wanted {
+    WantedVisits wanted;
+    PendingSuperblocks trays[2];
+    unsigned taken = 0;
+
+    Wanted() { wanted.add(trays[0]); }
+    void thread(unsigned i) {
+        if (i < Adders) {
+            wanted.add(trays[i]);
+            return;
+        }
+        for (unsigned n = 0; n < 2; ++n) {
+            taken += wanted.take() != nullptr ? 1 : 0;
+        }
+    }
+    /// What is there still comes once; what was added and is not there was taken.
+    void finish() {
+        unsigned left = 0;
+        while (const PendingSuperblocks *tray = wanted.take()) {
+            model::check(tray == &trays[0] || tray == &trays[1], "no such tray");
+            ++left;
+        }
+        model::check(left <= 2 && taken + left >= Adders && taken + left <= Adders + 1,
+                     "a tray is lost, or there twice");
+    }
+};
+const model::Kernel<Wanted<1>, 2> wanted_1("wanted_visits.again");
+const model::Kernel<Wanted<2>, 3> wanted_2("wanted_visits");
 
 } // namespace

@@ -49,7 +49,9 @@ void as_thread(unsigned i, void (*f)(void *), void *argument) {
     std::vector<char> &its = e().explorer == nullptr ? e().fibres[i].locals_at_start : e().fibres[i].locals;
     const std::vector<char> before(locals.begin, locals.begin + locals.size);
     std::memcpy(locals.begin, its.data(), locals.size);
+    e().acting = i;
     f(argument);
+    e().acting = 0;
     its.assign(locals.begin, locals.begin + locals.size);
     std::memcpy(locals.begin, before.data(), locals.size);
 }

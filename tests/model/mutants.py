@@ -161,7 +161,8 @@ def try_copy(build, mutant, _):
             made = pathlib.Path(folder) / program
             compiled = subprocess.run(
                 ["nice", "-n", "19", "clang++-19", "-std=c++20", "-O1", "-w", "-fsanitize=thread", "-mllvm",
-                 "-tsan-instrument-func-entry-exit=0", "-fno-exceptions", "-fno-rtti", "-fPIE",
+                 "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
+                 "-Dno_sanitize(what)=annotate(what)", "-fno-exceptions", "-fno-rtti", "-fPIE",
                  f"-I{here / 'simulated'}", f"-I{folder}", f"-I{root / 'include'}", f"-I{root}", "-c",
                  str(here / f"{program}.cpp"), "-o", f"{made}.o"], capture_output=True, text=True, check=False)
             if compiled.returncode != 0:

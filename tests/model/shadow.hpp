@@ -62,6 +62,7 @@ public:
             std::memcpy(reinterpret_cast<void *>(undo_[i].address), undo_[i].before, undo_[i].size);
         }
         undo_.clear();
+        mappings_.clear();
         used_ = used_at_start_;
         ++epoch_;
     }
@@ -81,6 +82,11 @@ public:
         }
         used_ = at + bytes - arena;
         return true;
+    }
+
+    /// A thread has mapped memory: that it is zero there is the thread's doing, and others see it only behind that.
+    void is_mapped_by(unsigned thread, std::uint32_t clock, std::uintptr_t address, std::size_t bytes) {
+        mappings_.push_back({address, address + bytes, thread, clock});
     }
 
     /// Before each write of the program's threads.
@@ -131,6 +137,12 @@ public:
             return -1;
         }
         int other = -1;
+        for (const Mapping &m : mappings_) {
+            if (address >= m.begin && address < m.end && m.thread != thread &&
+                m.clock > now.clock[m.thread]) {
+                other = static_cast<int>(m.thread);
+            }
+        }
         const std::uintptr_t end = address + size;
         while (address < end) {
             const std::uintptr_t granule_end = (address | 7) + 1;
@@ -208,6 +220,11 @@ private:
         char before[block_size];
         Granule granules[block_size / 8];
     };
+    struct Mapping {
+        std::uintptr_t begin, end;
+        unsigned thread;
+        std::uint32_t clock;
+    };
     struct Undo {
         std::uintptr_t address;
         std::size_t size;
@@ -255,6 +272,7 @@ private:
     std::vector<std::unique_ptr<Block>> blocks_;
     std::vector<Block *> dirty_;
     std::vector<Undo> undo_;
+    std::vector<Mapping> mappings_; ///< of this execution
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> racy_;
     std::size_t used_ = 0;
     std::size_t used_at_start_ = 0;

@@ -117,6 +117,23 @@ long futex(std::atomic<std::uint32_t> *word, int operation, std::uint32_t value,
     return 0;
 }
 
+long map(std::uintptr_t wanted, std::size_t bytes, bool there_only) {
+    Engine &g = e();
+    void *p = reinterpret_cast<void *>(wanted);
+    if (there_only) {
+        if (!g.shadow.take_at(wanted, bytes)) {
+            return -EEXIST;
+        }
+    } else if (p = g.shadow.take(bytes, bytes >= Shadow::window / 2 ? Shadow::window : 4096); p == nullptr) {
+        return -ENOMEM;
+    }
+    if (!apart()) {
+        g.shadow.is_mapped_by(g.current, g.memory.now(g.current).clock[g.current],
+                              reinterpret_cast<std::uintptr_t>(p), bytes);
+    }
+    return reinterpret_cast<long>(p);
+}
+
 } // namespace
 } // namespace cairn::model
 
@@ -134,7 +151,7 @@ void abort() noexcept {
 }
 
 std::uintptr_t cairn_model_thread_id() {
-    return (e().current == outside ? 0 : e().current) + 1;
+    return (e().current == outside ? e().acting : e().current) + 1;
 }
 
 long cairn_model_syscall(long number, long a, long b, long c, long d, long, long) {
@@ -154,14 +171,9 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long, long
     case SYS_sched_yield:
         relax();
         return 0;
-    case SYS_mmap: {
-        const auto bytes = static_cast<std::size_t>(b);
-        if (a != 0 && (d & MAP_FIXED_NOREPLACE) != 0) {
-            return g.shadow.take_at(static_cast<std::uintptr_t>(a), bytes) ? a : -EEXIST;
-        }
-        void *const p = g.shadow.take(bytes, bytes >= Shadow::window / 2 ? Shadow::window : 4096);
-        return p == nullptr ? -ENOMEM : reinterpret_cast<long>(p);
-    }
+    case SYS_mmap:
+        return map(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b),
+                   a != 0 && (d & MAP_FIXED_NOREPLACE) != 0);
     case SYS_munmap:
         return 0;
     case SYS_madvise:
