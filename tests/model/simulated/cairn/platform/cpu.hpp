@@ -12,7 +12,6 @@ namespace cairn::platform {
 inline void cpu_relax() {
     cairn_model_relax();
 }
-inline void fetch_to_write(const void *) {}
 inline std::uint64_t ticks() {
     return 0;
 }
