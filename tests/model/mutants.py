@@ -191,7 +191,7 @@ def main():
     reasons = {}
     for line in (here / "survivors.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            key, _, reason = line.partition(" | ")
+            key, _, reason = line.rpartition(" | ")
             reasons[key] = reason
     jobs = [(try_weaker, mutant) for mutant in mutants(build, wanted.only)]
     places_there = len({m.key.rsplit(":", 1)[0] for _, m in jobs})
