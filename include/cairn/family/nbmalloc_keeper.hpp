@@ -78,9 +78,9 @@ public:
             return nullptr;
         }
         NbSuperblock *const superblock = Layout::descriptor(memory);
-        // Before the caller looks for free blocks: who frees one later than that puts it on the stack again.
-        // seq_cst: pairs with the exchange in enlist(); the free list lies between.
-        superblock->listed.store(false);
+        // Before the caller looks for free blocks: who frees one later than that puts it on the stack again. Pairs with the
+        // exchange in enlist(), which comes after the block is in the free list: one of the two exchanges sees the other.
+        superblock->listed.exchange(false);
         return superblock;
     }
 
@@ -141,7 +141,7 @@ private:
     }
 
     void enlist(NbSuperblock &superblock) {
-        if (!superblock.listed.exchange(true)) { // pairs with the store in take_overflow()
+        if (!superblock.listed.exchange(true)) { // pairs with the exchange in take_overflow()
             overflow_[bit_of(superblock) - first_bit].push(Layout::memory(&superblock));
         }
     }
