@@ -113,8 +113,8 @@ class Lab:
         """All instructions of a program and of what it starts."""
         allocator = self.allocator(word)
         environment = {**measure.clean_environment(), **case.environment, **allocator.environment}
-        if allocator.library is not None:
-            environment["LD_PRELOAD"] = allocator.library
+        if allocator.library is not None: # valgrind has 8 MiB of break
+            environment["LD_PRELOAD"] = allocator.library + ":" + self.target("libbreak.so")
         pattern = os.path.join(self.folder, "callgrind.%d.out" % id(environment))
         try:
             run = subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes",

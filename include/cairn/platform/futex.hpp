@@ -55,6 +55,9 @@ inline void wait_a_little(int tries) {
 }
 
 inline std::uint64_t monotonic_milliseconds() {
+    if constexpr (simulated) {
+        return 0; // what a test counts does not depend on how long it takes
+    }
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
