@@ -41,6 +41,7 @@ std::string said_by(std::vector<std::string> words) {
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     std::vector<char *> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string &word : words) {
         pointers.push_back(word.data());
     }
