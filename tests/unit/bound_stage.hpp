@@ -307,7 +307,10 @@ private:
         double unknown = std::max(0.0, accounted - live);
         if (remote.owner() != 0 && remote.queued()) {
             const unsigned step = Subject::Emptiness::step_of(shared_of(s)->capacity);
-            const double told = remote.count() / step * step * share; // each step is told
+            // What the owner has accounted for stays in the list; each step since is told.
+            const unsigned notify = shared_of(s)->notify.load(std::memory_order_relaxed);
+            const unsigned known = notify > step ? std::min(notify - step, remote.count()) : 0;
+            const double told = (remote.count() - known) / step * step * share;
             h.told += told;
             unknown = std::max(0.0, unknown - told);
         }
