@@ -89,7 +89,8 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     cut_anew(s);
 }
 
-/// Cuts the next blocks, as many as fit the page that the first one ends in. False when there are none left.
+/// Cuts the next blocks: as many as fit the page that the first one ends in; of memory that was touched before, several, however
+/// long they are. False when there are none left.
 inline bool carve(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     if (s->carved == shared->capacity) {
@@ -98,7 +99,12 @@ inline bool carve(OwnerLine *s) {
     const std::size_t size = shared->block_size;
     const std::size_t from = s->carved * size;
     const std::size_t page_end = align_up(from + size, platform::smallest_page);
-    const std::size_t count = (page_end - from) / size; // a superblock ends with a page
+    const std::size_t in_page = (page_end - from) / size; // a superblock ends with a page
+    const std::size_t touched_before = s->extent / size;
+    constexpr std::size_t several = 8;
+    const std::size_t more = touched_before > s->carved ? touched_before - s->carved : 0;
+    const std::size_t wanted = more < several ? more : several;
+    const std::size_t count = in_page > wanted ? in_page : wanted;
     const std::uintptr_t memory = memory_of(s);
     check_free(s, s->carved, shared->marked < s->carved + count ? shared->marked : s->carved + count);
     const std::uint64_t cookie = s->cookie;
