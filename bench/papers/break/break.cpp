@@ -12,7 +12,8 @@ constexpr std::intptr_t length = std::intptr_t{4} << 30;
 
 char *start_of_break() {
     static char *const start = [] {
-        void *const p = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *const p =
+            mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         return p == MAP_FAILED ? nullptr : static_cast<char *>(p);
     }();
     return start;
