@@ -11,10 +11,10 @@ mux() {
 work() {
     unset TMUX TMUX_PANE
     export SHELL=/bin/bash TERM=screen PS1='$ '
-    mux new-session -d -s one -x 100 -y 30 "bash --norc --noprofile"
+    # Every window gets a name: tmux would give it that of its program, which is "tmux" until the shell is started.
+    mux new-session -d -s one -n shell -x 100 -y 30 "bash --norc --noprofile"
     mux set-option -g history-limit 5000
-    mux set-option -g automatic-rename off # looks at running programs now and then
-    mux new-window -d -t one "bash --norc --noprofile"
+    mux new-window -d -t one -n other "bash --norc --noprofile"
     mux send-keys -t one:0 "PS1='> '; clear" Enter
     mux send-keys -t one:0 'for i in {1..400}; do printf "\033[3%dmline %d\033[0m %s\n" $((i % 8)) $i "é€𝄞 ${i}"; done; echo done' \
         'typed' BSpace BSpace BSpace BSpace BSpace ' | tail -n 300; tmux -S socket wait-for -S ready' Enter
