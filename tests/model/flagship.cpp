@@ -17,7 +17,7 @@ struct Life {
 };
 
 /// As the flagship, but for a slack of a few blocks, so that superblocks move soon. A superblock of the largest class of one
-/// slot has eight blocks, and each remote free is a step, which is told.
+/// slot has eight blocks, and each two remote frees are a step, which is told.
 using Discipline = Emptiness<16_KiB, 1, 3>;
 using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
 class Malloc : public OwnerRouted<Classes, Discipline, Life> {
@@ -148,12 +148,14 @@ struct RemoteAndMalloc : Base<2> {
 const model::Kernel<RemoteAndMalloc, 2> remote_malloc("flagship.remote.malloc",
                                                       {.executions = 400'000, .short_executions = 3'000});
 
+/// The same, while its owner frees some, looks around, and allocates.
 struct RemoteAndFree : Base<2> {
-    RemoteAndFree() { give(0, of_one); }
+    RemoteAndFree() { give(0, of_one + 1); } // with the last one it has seen that the first superblock is full
     void thread(unsigned i) {
         if (i == 0) {
             free(2);
             free(3);
+            malloc(10);
         } else {
             free(0);
             free(1);
@@ -178,7 +180,7 @@ const model::Kernel<TwoRemote, 3> two_remote("flagship.remote.two",
 
 /// The owner ends meanwhile.
 struct RemoteAndEnd : Base<2> {
-    RemoteAndEnd() { give(0, 3); }
+    explicit RemoteAndEnd(unsigned live = 3) { give(0, live); }
     void thread(unsigned i) {
         if (i == 0) {
             heap.detach();
@@ -192,16 +194,8 @@ const model::Kernel<RemoteAndEnd, 2> remote_end("flagship.remote.end",
                                                 {.executions = 400'000, .short_executions = 3'000});
 
 /// With the last blocks: nobody would come by again.
-struct LastAndEnd : Base<2> {
-    LastAndEnd() { give(0, 2); }
-    void thread(unsigned i) {
-        if (i == 0) {
-            heap.detach();
-        } else {
-            free(0);
-            free(1);
-        }
-    }
+struct LastAndEnd : RemoteAndEnd {
+    LastAndEnd() : RemoteAndEnd(2) {}
     void finish() {
         none_forgotten();
         Base<2>::finish();

@@ -49,7 +49,7 @@ public:
             }
             ++counters_.from_global;
             // From here on remote frees are the new owner's. acq_rel: what the former owner did to the
-            // OwnerLine came before its release(); the frees so far are taken in by the caller's collect.
+            // OwnerLine came before its release(); the frees so far are counted when the superblock joins.
             shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_acq_rel);
         }
         if (s->accounted == 0) {

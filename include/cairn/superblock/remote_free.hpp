@@ -38,8 +38,8 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
         const std::uintptr_t link = now.empty() ? end_mark(memory) : memory + now.head_offset();
         word_of(block) = link ^ shared->cookie;
         next = now.pushed(block - memory);
-        // release: pairs with the acquire of whoever takes the list (collect, take_notices), and of
-        // GlobalHeap::release and look_at. acquire: pairs with their release: a push on a word of theirs sees
+        // release: pairs with the acquire of whoever takes the list or counts it (take_remote, acknowledge,
+        // let_go). acquire: pairs with their release: a push on a word of theirs sees
         // the threshold that they stored before, in the load of `notify` below.
     } while (!shared->remote.compare_exchange_weak(now.bits, next.bits, std::memory_order_seq_cst,
                                                    std::memory_order_relaxed));
