@@ -150,7 +150,9 @@ const model::Kernel<RemoteAndMalloc, 2> remote_malloc("flagship.remote.malloc",
 
 /// The same, while its owner frees some, looks around, and allocates.
 struct RemoteAndFree : Base<2> {
-    RemoteAndFree() { give(0, of_one + 1); } // with the last one it has seen that the first superblock is full
+    RemoteAndFree() {
+        give(0, of_one + 1);
+    } // with the last one it has seen that the first superblock is full
     void thread(unsigned i) {
         if (i == 0) {
             free(2);
