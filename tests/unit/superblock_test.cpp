@@ -134,6 +134,27 @@ TEST_P(SuperblockTest, CarvesEveryBlockOnceAndAPageAtATime) {
     EXPECT_LE(*live_.rbegin() + GetParam().block_size, memory_ + span_of(s_));
 }
 
+TEST_P(SuperblockTest, OfMemoryTouchedBeforeSeveralBlocksAreCutAtATime) {
+    const std::size_t size = GetParam().block_size;
+    const std::size_t page = align_up(size, platform::smallest_page) / size; // that the first block ends in
+    const std::size_t several = std::min<std::size_t>(8, shared_->capacity);
+    EXPECT_TRUE(carve_next());
+    EXPECT_EQ(s_->carved, page) << "of fresh memory";
+    carve_next();
+    carve_next();
+    const std::size_t touched = s_->extent / size;
+    cut_anew(s_);
+    EXPECT_TRUE(carve_next());
+    EXPECT_EQ(s_->carved, std::max(page, std::min(several, touched))) << "no further than was touched";
+
+    make(false);
+    EXPECT_TRUE(carve_next());
+    EXPECT_EQ(s_->carved, std::max(page, several));
+    while (carve_next()) {
+    }
+    EXPECT_EQ(s_->carved, shared_->capacity);
+}
+
 TEST_P(SuperblockTest, WhatWasTouchedBeforeStaysTouched) {
     make(false);
     carve(s_);

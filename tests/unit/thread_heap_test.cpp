@@ -117,6 +117,40 @@ TEST_F(ThreadHeapTest, AnEmptySuperblockServesAnotherClass) {
     expect_accounts(heap_);
 }
 
+TEST_F(ThreadHeapTest, ASuperblockThatOthersHaveEmptiedServesItsOwnClassAndAnotherOne) {
+    const unsigned c = Classes::class_of(48);
+    for (const unsigned wanted : {c, Classes::class_of(400)}) {
+        std::vector<void *> blocks;
+        do {
+            blocks.push_back(heap_.malloc_class(c));
+        } while (superblock_of(blocks.back()) == superblock_of(blocks.front()));
+        OwnerLine *const first = superblock_of(blocks.front());
+        void *const last = blocks.back();
+        blocks.pop_back();
+        for (void *const p : blocks) {
+            free(heaps_[1], p);
+        }
+        const std::size_t fresh = global_->counters().fresh;
+        std::vector<void *> rest{last};
+        void *p = heap_.malloc_class(wanted);
+        for (; superblock_of(p) == superblock_of(last); p = heap_.malloc_class(wanted)) {
+            rest.push_back(p);
+        }
+        EXPECT_EQ(superblock_of(p), first);
+        EXPECT_EQ(first->size_class, wanted);
+        EXPECT_FALSE(superblock::has_remote_frees(first)) << "they are blocks of before it was cut anew";
+        EXPECT_EQ(address_of(p), memory_of(first));
+        for (std::uintptr_t next = address_of(p) + Classes::size_of(wanted);
+             next + Classes::size_of(wanted) <= memory_of(first) + slot_size;
+             next += Classes::size_of(wanted)) {
+            ASSERT_EQ(address_of(heap_.malloc_class(wanted)), next) << "each block once, in order of address";
+        }
+        EXPECT_EQ(global_->counters().fresh, fresh);
+        expect_accounts(heap_);
+        heap_.hand_over();
+    }
+}
+
 TEST_F(ThreadHeapTest, ABurstGoesBackAsItIsFreed) {
     for (const unsigned c : {0u, 3u, Classes::class_of(1_KiB), Classes::class_of(10_KiB)}) {
         std::vector<void *> blocks;
