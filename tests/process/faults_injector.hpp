@@ -7,7 +7,6 @@
 #include "works_library_code.hpp"
 
 #include <atomic>
-#include <csignal>
 
 namespace process_test::faults {
 
@@ -29,9 +28,7 @@ inline void on_call(int, siginfo_t *info, void *context) {
     if (number >= plan.first && number - plan.first < plan.count) {
         call.answer(-plan.error);
     } else {
-        const long result = syscall(info->si_syscall, call.argument(0), call.argument(1), call.argument(2),
-                                    call.argument(3), call.argument(4), call.argument(5));
-        call.answer(result == -1 ? -errno : result);
+        call.let_through(info->si_syscall);
     }
     errno = saved;
 }
@@ -39,15 +36,7 @@ inline void on_call(int, siginfo_t *info, void *context) {
 /// For the rest of this process and of its children.
 inline void inject(const Plan &what) {
     plan = what;
-    struct sigaction action{};
-    action.sa_sigaction = on_call;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    CHECK(sigaction(SIGSYS, &action, nullptr) == 0);
-    Filter filter;
-    only_calls_from(library_code(), filter);
-    filter.only_if_number(plan.call, 1);
-    filter.add(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-    filter.install();
+    trap_library_calls(plan.call, on_call);
 }
 
 } // namespace process_test::faults

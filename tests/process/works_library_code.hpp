@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Library code: where the code of the malloc lies, so that a filter can tell its system calls from those of everybody
-// else, and what a SIGSYS handler needs that answers one of them.
+// else, and a handler can answer some of them in the kernel's place.
 #pragma once
 
 #include "works_filter.hpp"
@@ -9,6 +9,7 @@
 #include <link.h>
 #include <ucontext.h>
 
+#include <csignal>
 #include <type_traits>
 
 namespace process_test {
@@ -74,8 +75,35 @@ public:
         result = static_cast<std::remove_reference_t<decltype(result)>>(value);
     }
 
+    /// The kernel answers: system call `number`, which is not trapped where the handler makes it.
+    void let_through(int number) {
+        const long result =
+            syscall(number, argument(0), argument(1), argument(2), argument(3), argument(4), argument(5));
+        answer(result == -1 ? -errno : result);
+    }
+
 private:
     mcontext_t &machine_;
 };
+
+using TrapHandler = void (*)(int, siginfo_t *, void *);
+
+/// Who answers what filters trap.
+inline void handle_traps(TrapHandler handler) {
+    struct sigaction action{};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    CHECK(sigaction(SIGSYS, &action, nullptr) == 0);
+}
+
+/// From here on each system call `number` that the library's code makes goes to the handler.
+inline void trap_library_calls(long number, TrapHandler handler) {
+    handle_traps(handler);
+    Filter filter;
+    only_calls_from(library_code(), filter);
+    filter.only_if_number(number, 1);
+    filter.add(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+    filter.install();
+}
 
 } // namespace process_test

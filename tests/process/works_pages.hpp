@@ -13,8 +13,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include <csignal>
-
 namespace process_test::pages {
 
 inline bool on_border(const void *p, std::size_t page_bytes) {
@@ -61,11 +59,7 @@ inline void place(int, siginfo_t *, void *context) {
 
 /// From here on the kernel has such pages, as far as the library can see.
 inline void play_kernel() {
-    struct sigaction action{};
-    action.sa_sigaction = place;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    CHECK(sigaction(SIGSYS, &action, nullptr) == 0);
-
+    handle_traps(place);
     const Range code = library_code();
     const auto within = static_cast<std::uint32_t>(page_bytes - 1);
     Filter filter;
