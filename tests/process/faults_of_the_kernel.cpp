@@ -89,6 +89,10 @@ void try_all(bool every) {
     unsigned plans = 0;
     for (const Call &call : calls) {
         const unsigned made = run(call, ENOMEM, for_ever, 0);
+        if (made == 0) {
+            dprintf(2, "%s: the work makes no such call, or none is seen\n", call.name);
+            _exit(1);
+        }
         // The order of threads changes the number a little: go beyond it.
         const unsigned last = made + made / 8 + 2;
         const unsigned step = every ? 1 : 1 + made / 3;
