@@ -10,12 +10,7 @@ export python
 
 work() {
     memcached -u "$(id -un)" -s "$PWD/socket" -t 4 -m 64 -c 64 -o slab_automove=2,hash_algorithm=murmur3 &
-    local tries=0
-    until [ -S socket ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ] || return 1
-        sleep 0.05
-    done
+    until_true test -S socket
     "$python" "$inputs/memcached_client.py" "$PWD/socket"
     kill -TERM %1
     wait %1

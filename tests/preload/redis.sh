@@ -15,12 +15,15 @@ client() {
 serve() {
     redis-server --port 0 --unixsocket "$PWD/socket" --save "" --dir "$PWD" --io-threads 2 --daemonize no \
         --enable-debug-command yes --list-max-listpack-size 64 --lazyfree-lazy-user-del yes --logfile "$PWD/log" &
-    local tries=0
-    until [ "$(client ping 2>/dev/null)" = PONG ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 200 ] || { tail log >&2; return 1; }
-        sleep 0.05
-    done
+    until_true is_up
+}
+
+is_up() {
+    [ "$(client ping 2>/dev/null)" = PONG ]
+}
+
+saved() {
+    client INFO persistence | grep '^rdb_bgsave_in_progress:0' >/dev/null
 }
 
 stop() {
@@ -54,7 +57,7 @@ work() {
     redis-benchmark -s "$PWD/socket" -q -n 1000 -c 10 -r 2000 --threads 2 -t set,get,lpush,zadd >/dev/null
     client FLUSHALL
 
-    contents | client --pipe | tail -n 1
+    contents | client --pipe --pipe-timeout 0 | tail -n 1
     client DBSIZE
     client DEBUG DIGEST
     client EVAL 'local t = {} for i = 1, 5000 do t[i] = tostring(i) .. ":" .. redis.sha1hex(i) end
@@ -63,9 +66,7 @@ work() {
     client DEBUG DIGEST >before
     client BGSAVE
     redis-benchmark -s "$PWD/socket" -q -n 1000 -c 10 -P 4 -r 500 -d 900 -t set,lpush,hset,sadd >/dev/null
-    while [ "$(client INFO persistence | tr -d '\r' | sed -n 's/^rdb_bgsave_in_progress://p')" != 0 ]; do
-        sleep 0.05
-    done
+    until_true saved
     client INFO persistence | tr -d '\r' | grep '^rdb_last_bgsave_status:ok$'
     redis-check-rdb dump.rdb | grep -o 'Checksum OK'
     stop

@@ -35,7 +35,7 @@ constexpr Call calls[] = {
 };
 
 [[noreturn]] void play(const Call &call, int error, unsigned first, unsigned count, int report) {
-    alarm(300); // a hang; a busy machine may take a minute
+    alarm(hang_limit);
     if (call.limit != 0) {
         const rlimit limit{call.limit * MiB, call.limit * MiB};
         CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
@@ -117,7 +117,7 @@ void try_all(bool every) {
 
 int main(int argc, char **argv) {
     if (argc == 2 && std::strcmp(argv[1], "--stopped") == 0) {
-        alarm(120);
+        alarm(hang_limit);
         raise(SIGSTOP);
         work();
         return 0;

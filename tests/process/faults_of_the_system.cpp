@@ -71,7 +71,7 @@ std::size_t allowed_mappings() {
 }
 
 void in_the_process(const char *mode, unsigned value) {
-    alarm(60);
+    alarm(hang_limit);
     if (std::strcmp(mode, "mappings") == 0) {
         Mappings all_but(value);
         work();

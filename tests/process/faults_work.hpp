@@ -213,21 +213,22 @@ inline void threads() {
 
 inline std::atomic<bool> release{false};
 
-/// Holds its heap, asleep, until the others have freed what it allocated.
+inline pthread_t main_thread;
+
+/// Holds its heap, asleep, until the others have freed what it allocated; where no thread is to be had, there are no others.
 inline void sleeping_owner(unsigned i) {
     allocate_for_others(i);
-    if (i == 0) {
-        release = true;
-        for (int n = 0; release && n < 2000; ++n) {
-            sleep_seconds(0.0002);
-        }
+    release = true;
+    while (release && pthread_equal(pthread_self(), main_thread) == 0) {
+        sleep_seconds(0.0002);
     }
 }
 
 inline void frees_into_a_sleepers_heap() {
     release = false;
+    main_thread = pthread_self();
     Thread owner(sleeping_owner, 0);
-    for (int n = 0; !release && n < 2000; ++n) {
+    while (!release) {
         sleep_seconds(0.0002);
     }
     for (Block &block : passed_on[0]) {
@@ -244,7 +245,7 @@ inline void fork_among_threads() {
     Thread other(small_and_medium, 5);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(hang_limit);
         for (Block &block : before) {
             block.put();
         }

@@ -34,7 +34,7 @@ void work(unsigned thread) {
 }
 
 [[noreturn]] void child(char *small, char *large) {
-    alarm(20); // a lock that nobody holds any more would hang it
+    alarm(hang_limit); // a lock that nobody holds any more would hang it
     CHECK(std::strcmp(small, "small") == 0 && std::strcmp(large, "large") == 0);
     cairn_heap_free(quiet, small);
     cairn_heap_free(quiet, large);

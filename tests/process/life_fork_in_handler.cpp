@@ -31,7 +31,7 @@ void on_signal(int) {
     const pid_t child = in_child != 0 ? -1 : make_child();
     if (child == 0) {
         in_child = 1;
-        alarm(30);
+        alarm(hang_limit);
         if (child_does == Child::ends) {
             _exit(0);
         }
@@ -130,7 +130,7 @@ int main(int argc, char **) {
     if (cairn::platform::checked) {
         return 77;
     }
-    alarm(110);
+    alarm(hang_limit);
     const int wanted = argc > 1 ? 1500 : 60;
     struct sigaction action{};
     action.sa_handler = on_signal;

@@ -8,7 +8,7 @@
 using namespace process_test;
 
 int main() {
-    alarm(30);
+    alarm(hang_limit);
     constexpr int count = 1000;
     static char *blocks[count];
     for (int i = 0; i < count; ++i) {

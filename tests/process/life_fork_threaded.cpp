@@ -31,7 +31,7 @@ static void work(unsigned seed, unsigned rounds) {
 }
 
 static void child() {
-    alarm(20);
+    alarm(hang_limit);
     void *own[200];
     for (void *&p : own) {
         p = malloc(100);
@@ -54,7 +54,7 @@ static void child() {
 }
 
 int main() {
-    alarm(60);
+    alarm(hang_limit);
     static pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, nullptr, 3);
     in_threads(3, [](unsigned i) {

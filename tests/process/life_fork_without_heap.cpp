@@ -27,7 +27,7 @@ static void fork_often() {
         const pid_t pid = fork();
         CHECK(pid >= 0);
         if (pid == 0) {
-            alarm(10);
+            alarm(hang_limit);
             free(opaque(malloc(100 * KiB)));
             free(opaque(malloc(64)));
             _exit(0);

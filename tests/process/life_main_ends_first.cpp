@@ -20,7 +20,7 @@ static void *run(void *) {
 }
 
 int main() {
-    alarm(20);
+    alarm(hang_limit);
     for (char *&p : of_main) {
         p = static_cast<char *>(malloc(100));
         std::memset(p, 9, 100);

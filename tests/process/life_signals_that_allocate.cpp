@@ -50,10 +50,10 @@ void *waits(void *) {
     sigset_t wanted;
     sigfillset(&wanted);
     sigdelset(&wanted, SIGUSR2);
-    while (!stop.load(std::memory_order_relaxed)) {
+    do {                   // once at least: a signal may have come before this thread did
         free(malloc(500)); // signals are blocked here, and come in sigsuspend only
         sigsuspend(&wanted);
-    }
+    } while (!stop.load(std::memory_order_relaxed));
     for (void *&p : kept) {
         free(p);
         p = nullptr;
@@ -64,7 +64,7 @@ void *waits(void *) {
 } // namespace
 
 int main() {
-    alarm(60);
+    alarm(hang_limit);
     sigset_t blocked;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR2);

@@ -10,7 +10,7 @@
 using namespace process_test;
 
 int main() {
-    alarm(30);
+    alarm(hang_limit);
     static std::atomic<bool> stop;
     in_threads(2, [](unsigned i) {
         if (i == 0) {

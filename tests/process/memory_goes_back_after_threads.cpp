@@ -21,8 +21,7 @@ int main() {
     for (void *p : blocks) {
         free(p);
     }
-    sleep_seconds(1.2);
-    const std::size_t after = resident();
-    dprintf(1, "peak %.1f MiB, 1.2 s after the end %.1f MiB\n", mebibytes(peak), mebibytes(after));
+    const std::size_t after = bytes_after_a_second(resident, sizeof blocks + 32 * MiB);
+    dprintf(1, "peak %.1f MiB, a second after the end %.1f MiB\n", mebibytes(peak), mebibytes(after));
     CHECK(peak > 256 * MiB && after <= sizeof blocks + 32 * MiB);
 }

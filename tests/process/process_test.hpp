@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -74,6 +75,62 @@ inline std::size_t proc_bytes(const char *path, const char *word) {
     const char *const at = std::strstr(text, word);
     CHECK(at != nullptr);
     return std::strtoull(at + std::strlen(word), nullptr, 10) * KiB;
+}
+
+/// For alarm: what ends a test that hangs. No test needs a twentieth of it on a machine that is not busy.
+constexpr unsigned hang_limit = 300;
+
+/// How long the threads of this process have been waiting for a processor, in seconds, as the kernel counts; -1 if it does not.
+inline double waited_for_processors() {
+    const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(tasks >= 0);
+    alignas(8) char entries[4096];
+    double waited = 0;
+    for (long length = 0; (length = syscall(SYS_getdents64, tasks, entries, sizeof entries)) > 0;) {
+        // ino64, off64, u16 length, u8 type, name
+        for (long at = 0; at < length; at += *reinterpret_cast<const std::uint16_t *>(entries + at + 16)) {
+            const char *const name = entries + at + 19;
+            char path[64];
+            std::snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", name);
+            const int fd = name[0] == '.' ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+            char text[100] = {};
+            if (fd >= 0 && read(fd, text, sizeof text - 1) > 0) {
+                char *rest = nullptr;
+                std::strtoull(text, &rest, 10); // it ran
+                waited += static_cast<double>(std::strtoull(rest, nullptr, 10)) * 1e-9;
+            } else if (name[0] != '.') {
+                waited = -1e9;
+            }
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+    }
+    close(tasks);
+    return waited < 0 ? -1 : waited;
+}
+
+/// Looks at `bytes()` until it is at most `most`, for 1.2 s; on a busy machine longer, by what kept this process's threads
+/// from running. No call of the malloc meanwhile. What `bytes()` was in the end.
+template <class F>
+std::size_t bytes_after_a_second(F bytes, std::size_t most) {
+    constexpr double step = 0.02;
+    constexpr double uncounted = 30;
+    const double start = seconds();
+    const double waited = waited_for_processors();
+    double late = 0;
+    std::size_t now = 0;
+    while ((now = bytes()) > most) {
+        const double since = waited_for_processors();
+        const double kept_from_running = waited < 0 || since < 0 ? uncounted : since - waited + late;
+        const double asleep = seconds();
+        if (asleep - start > 1.2 + 2 * kept_from_running) {
+            break;
+        }
+        sleep_seconds(step);
+        late += seconds() - asleep - step;
+    }
+    return now;
 }
 
 inline std::size_t resident() {

@@ -16,11 +16,13 @@
 # The bash that runs `work` is preloaded too, and so is each program that it starts. Functions of the test are
 # visible in `work`; variables must be exported. What is still running after a run is killed.
 #
+# until_true COMMAND...: in `work`, waits for what a program does on its own; a run that waits for ever is ended by its limit.
+#
 # Environment: CAIRN_LIB (the library), SOURCE_DIR (root of the source tree), both required.
 #   CAIRN_TEST_KEEP=1      keep the scratch directory and say where it is
 #   CAIRN_TEST_REFERENCES=DIR  where to keep runs on glibc for other tests, and to find them
 #   CAIRN_TEST_BRIEF=1     less of the same work, where many libraries are tested
-#   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (60)
+#   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (250)
 
 set -euo pipefail
 : "${CAIRN_LIB:?the path of libcairn.so}" "${SOURCE_DIR:?the root of the source tree}"
@@ -36,14 +38,19 @@ chmod 755 "$scratch" # some programs change user while they run
 mkdir "$scratch/home"
 export inputs scratch CAIRN_TEST_SCRATCH=$scratch
 
-# Kills whatever carries this test's mark in its environment: servers that left the process group, for example.
+# Kills whatever carries this test's mark in its environment: servers that left the process group, for example. Until there is
+# nothing more: one may start another while it is looked for.
 stop_leftovers() {
-    local environment pid
-    for environment in /proc/[0-9]*/environ; do
-        if grep -qzxF "CAIRN_TEST_SCRATCH=$scratch" "$environment" 2>/dev/null; then
-            pid=${environment#/proc/}
-            kill -KILL "${pid%/environ}" 2>/dev/null || true
-        fi
+    local environment pid found=1 times
+    for ((times = 0; found && times < 100; times++)); do
+        found=
+        for environment in /proc/[0-9]*/environ; do
+            if grep -qzxF "CAIRN_TEST_SCRATCH=$scratch" "$environment" 2>/dev/null; then
+                pid=${environment#/proc/}
+                kill -KILL "${pid%/environ}" 2>/dev/null || true
+                found=1
+            fi
+        done
     done
 }
 
@@ -83,6 +90,12 @@ own_sources() {
     (cd "$SOURCE_DIR" && cp -r include allocators src man "$sources")
 }
 
+until_true() {
+    until "$@"; do
+        sleep 0.05
+    done
+}
+
 show_tail() {
     if [ -s "$1" ]; then
         echo "--- end of $(basename "$1")" >&2
@@ -92,7 +105,7 @@ show_tail() {
 
 # run_side NAME LIBRARY FUNCTION: one run; leaves NAME/ (its directory), NAME.out, NAME.err and NAME.loader/.
 run_side() {
-    local side=$1 library=$2 function=$3 status=0 limit=${CAIRN_TEST_LIMIT:-60}
+    local side=$1 library=$2 function=$3 status=0 limit=${CAIRN_TEST_LIMIT:-250}
     local settings=(LD_DEBUG=files "LD_DEBUG_OUTPUT=$scratch/$side.loader/process" "HOME=${work_home:-$scratch/home}")
     if [ -n "$library" ]; then
         settings+=("LD_PRELOAD=$library")

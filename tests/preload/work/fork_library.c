@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static void in_child(void) {
-    alarm(10);
+    alarm(100);
     free(malloc(100000));
     alarm(0);
 }

@@ -6,12 +6,18 @@ import random
 import socket
 import sys
 import threading
+import time
 
 
 class Client:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
+        while True:
+            try:
+                self.socket.connect(path)
+                break
+            except ConnectionRefusedError:  # the server has a name already, but does not listen yet
+                time.sleep(0.05)
         self.stream = self.socket.makefile("rb")
 
     def command(self, line, data=None):
