@@ -291,10 +291,11 @@ void cairn_model_double_set(void *p, std::uint64_t low, std::uint64_t high) {
     Atomic<Value>::store(static_cast<Value *>(p), Value{high} << 64 | low, __ATOMIC_RELAXED,
                          __builtin_return_address(0));
 }
-std::uint64_t cairn_model_double_half(const void *p, unsigned half) {
-    const Value v =
-        Atomic<Value>::load(static_cast<const Value *>(p), __ATOMIC_SEQ_CST, __builtin_return_address(0));
-    return static_cast<std::uint64_t>(half == 0 ? v : v >> 64);
+std::uint64_t cairn_model_double_half(const void *half, int order) {
+    const auto address = reinterpret_cast<std::uintptr_t>(half);
+    const Value v = Atomic<Value>::load(reinterpret_cast<const Value *>(address & ~std::uintptr_t{15}), order,
+                                        __builtin_return_address(0));
+    return static_cast<std::uint64_t>(address % 16 == 0 ? v : v >> 64);
 }
 bool cairn_model_double_exchange(void *p, std::uint64_t expected[2], std::uint64_t low, std::uint64_t high) {
     Value wanted = Value{expected[1]} << 64 | expected[0];

@@ -310,7 +310,8 @@ int main(int argc, char **argv) {
     catch_signals();
     bool right = true;
     for (const AnyKernel *k = kernels; k != nullptr; k = k->next) {
-        bool is_wanted = wanted.empty() && (settings.is_long || !k->options.only_long);
+        bool is_wanted = wanted.empty() && (settings.is_long || !k->options.only_long) &&
+                         (settings.by_chance == 0 || k->options.must_fail == nullptr);
         for (const std::string_view word : wanted) {
             is_wanted = is_wanted || is_named(*k, word);
         }

@@ -22,7 +22,7 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 
-programs = ["presence", "lists", "flagship", "family"]
+programs = ["presence", "lists", "flagship", "family", "nbmalloc"]
 orders = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"]
 kinds = ["load", "store", "update", "failure", "fence"]
 weaker = {
@@ -48,7 +48,7 @@ broken = [
     ("family/hoard_heaps.hpp", "if (s->owner.load(std::memory_order_relaxed) == owner)", "if (true)", "no second look at the owner", ["family"]),
     ("family/lkmalloc_free_lists.hpp", "|| !stays_busy(block.end())", "", "no look at the neighbour on the right", ["family"]),
     ("family/lkmalloc_free_lists.hpp", "footer_before(block.start).state() != State::busy ||", "", "no look at the neighbour on the left", ["family"]),
-    ("family/nbmalloc_move.hpp", "if (from == to)", "if (false)", "a move to where it is", ["family"]),
+    ("family/nbmalloc_move.hpp", "if (from == to)", "if (false)", "a move to where it is", ["nbmalloc"]),
 ]
 
 Operation = collections.namedtuple("Operation", "file first last code orders")  # orders: kind to order
@@ -84,6 +84,21 @@ def operations():
                                 text.count("\n", 0, end) + 1, code + (f" ({times[code]})" if times[code] > 1 else ""), has)
 
 
+def place_of(frame):
+    """(file, line) of one of addr2line's; a line in simulated/ is the one that reads the same in what it stands for."""
+    name = re.search(r"/(?:include/cairn|simulated/cairn|(?=allocators))/?([^ :]+):(\d+)", frame)
+    if name is None:
+        return None
+    line = int(name[2])
+    if "/simulated/" in frame:
+        text = (here / "simulated/cairn" / name[1]).read_text(encoding="utf-8").splitlines()[line - 1]
+        real = (root / "include/cairn" / name[1]).read_text(encoding="utf-8").splitlines()
+        if real.count(text) != 1:
+            return None
+        line = real.index(text) + 1
+    return name[1], line
+
+
 def places(build, program):
     """What the program's kernels come through: {(file, line, kind): {place}}, {place: {kernel}}, {kernel: explored to its end}."""
     path = build / "bin/model" / program
@@ -101,9 +116,8 @@ def places(build, program):
     for block in re.split(r"^0x", text, flags=re.M)[1:]:
         address, *frames = block.split("\n")
         for frame in frames:  # the innermost of ours
-            name = re.search(r"/(?:include/cairn|(?=allocators))/?([^ :]+):(\d+)", frame)
-            if name is not None and "/simulated/" not in frame:
-                line_at[int(address, 16)] = name[1], int(name[2])
+            if (where := place_of(frame)) is not None:
+                line_at[int(address, 16)] = where
                 break
     at = collections.defaultdict(set)
     for place, kind in kernels:
@@ -151,7 +165,7 @@ def try_weaker(build, mutant, chance):
     return mutant.key, "survived", ", ".join(name for where in mutant.where for name in where[2])
 
 
-def try_copy(build, mutant, _):
+def try_copy(build, mutant, chance):
     key, name, text, users = mutant
     with tempfile.TemporaryDirectory(prefix="mutant") as folder:
         copy = pathlib.Path(folder) / "cairn" / name
@@ -173,9 +187,10 @@ def try_copy(build, mutant, _):
                                     capture_output=True, text=True, check=False)
             if linked.returncode != 0:
                 sys.exit(f"mutants.py: {linked.stderr}")
-            killed, why = run([str(made), "--quiet"])
-            if killed:
-                return key, "killed", why
+            for more in [[], ["--chance", str(chance)]]:
+                killed, why = run([str(made), "--quiet", *more])
+                if killed:
+                    return key, "killed", why
         return key, "survived", ""
 
 

@@ -41,7 +41,9 @@ public:
             }
             std::uint32_t i = old.index;
             for (std::uint32_t j = 0; j < old.end; ++j) { // G6
-                found = {Reference::of_bits(slots_[i].load()), i};
+                // acquire: pairs with the release of steps 2 and 3: the superblock's descriptor is there; and whence a
+                // superblock has gone, it can be found where it went.
+                found = {Reference::of_bits(slots_[i].load(std::memory_order_acquire)), i};
                 if (!found.reference.is_null()) {
                     if (i != old.index) { // G10; whether it succeeds or another's does is all one
                         change(old, old.changed(i, old.end, false));
@@ -64,13 +66,13 @@ public:
         // one superblock at a time uses one slot.
         std::uint32_t i = Current{current_.load(std::memory_order_relaxed)}.index;
         for (std::size_t j = 0; j < size; ++j) { // I3
-            Reference seen = Reference::of_bits(slots_[i].load());
+            Reference seen = look_at(i);
             while (seen.is_null()) { // I4
                 const NbMoved result = move(i, seen.tag());
                 if (result != NbMoved::place_is_taken) {
                     return result; // I8 to I13
                 }
-                seen = Reference::of_bits(slots_[i].load());
+                seen = look_at(i);
             }
             i = i + 1 < size ? i + 1 : 0; // I16
         }
@@ -86,8 +88,8 @@ public:
 
     std::atomic<std::uint64_t> &slot(std::size_t i) { return slots_[i]; }
 
-    /// For tests.
-    bool is_marked_empty() const { return Current{current_.load()}.empty; }
+    /// For tests, which run alone: relaxed.
+    bool is_marked_empty() const { return Current{current_.load(std::memory_order_relaxed)}.empty; }
 
 private:
     static_assert(Slots > 0 && Slots < 0xffff);
@@ -110,10 +112,15 @@ private:
         Current changed(std::uint32_t i, std::uint32_t n, bool e) const { return {i, n, e, version + 1}; }
     };
 
+    /// relaxed: the version is what counts, and the exchange of step 2 finds out whether it is an old one.
+    Reference look_at(std::uint32_t i) const {
+        return Reference::of_bits(slots_[i].load(std::memory_order_relaxed));
+    }
+
     bool change(Current &old, Current desired) {
         std::uint64_t bits = old.bits();
-        // release: pairs with the load in get_any. acquire: a later one of these hands on what an earlier one did.
-        const bool done = current_.compare_exchange_strong(bits, desired.bits(), std::memory_order_acq_rel,
+        // release: pairs with the load in get_any, which through the chain of exchanges sees each one before as well.
+        const bool done = current_.compare_exchange_strong(bits, desired.bits(), std::memory_order_release,
                                                            std::memory_order_relaxed);
         old = Current{bits};
         return done;

@@ -61,7 +61,9 @@ public:
     CAIRN_COLD void leave(NbSuperblock &superblock, NbLocation from, unsigned heap) {
         if (Mover::settled(places, superblock).from == from) {
             // Empty, or it is not at `from` any more, and the move finds that out.
-            const auto outside = Layout::Reference::of_bits(superblock.outside.load());
+            // relaxed: behind settled(), and step 2 finds out whether it is an old one.
+            const auto outside =
+                Layout::Reference::of_bits(superblock.outside.load(std::memory_order_relaxed));
             Mover::move(places, superblock, from, Places::outside(heap), outside.tag());
         }
         settle(superblock);
@@ -80,7 +82,8 @@ public:
         NbSuperblock *const superblock = Layout::descriptor(memory);
         // Before the caller looks for free blocks: who frees one later than that puts it on the stack again. Pairs with the
         // exchange in enlist(), which comes after the block is in the free list: one of the two exchanges sees the other.
-        superblock->listed.exchange(false);
+        // Release: our read of its link comes before the next push's write.
+        superblock->listed.exchange(false, std::memory_order_acq_rel);
         return superblock;
     }
 
@@ -141,7 +144,8 @@ private:
     }
 
     void enlist(NbSuperblock &superblock) {
-        if (!superblock.listed.exchange(true)) { // pairs with the exchange in take_overflow()
+        // acq_rel: pairs with the exchange in take_overflow(), either way.
+        if (!superblock.listed.exchange(true, std::memory_order_acq_rel)) {
             overflow_[bit_of(superblock) - first_bit].push(Layout::memory(&superblock));
         }
     }

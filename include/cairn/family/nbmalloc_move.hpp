@@ -8,7 +8,8 @@
 //          Pause: called after each step; tests stop threads there.
 // Keeps:   the invariants and the argument of docs/nbmalloc.md. In short: mv_info names both slots with their versions, a
 //          slot's version rises with each change, so each step can happen once only, whoever does it how late ever.
-// Threads: any; lock-free. Order: all of it is seq_cst. Slots: a store pairs with the loads of who finds the superblock.
+// Threads: any; lock-free. Order: mv_info's exchanges are seq_cst, and hand on what their threads have seen of the slots;
+//          the slots' are releases, for who finds a superblock, or finds it gone.
 // Cost:    two double-width and two single compare-exchanges, and the announcement.
 // Source:  NBmalloc, section 4.2, Fig. 3: Move, Move_Help; line numbers below are the paper's.
 #pragma once
@@ -80,8 +81,12 @@ private:
 
         // Step 2: fill `to` (H2 to H4). The version is the registered one, not one that is read now: a late helper
         // must not fill a slot that was filled and emptied again in the meantime.
+        // release: pairs with the load in get_any. relaxed if it fails: what it sees is the registered version or later,
+        // since whoever registered it had seen that.
         std::uint64_t seen = Reference{nullptr, move.to_version}.bits();
-        if (!to.compare_exchange_strong(seen, placed.bits()) && seen != placed.bits()) {
+        if (!to.compare_exchange_strong(seen, placed.bits(), std::memory_order_release,
+                                        std::memory_order_relaxed) &&
+            seen != placed.bits()) {
             // Another superblock came first, or the move is long over; then this changes nothing (H6 to H11).
             exchange(superblock, move, move.settled());
             return NbMoved::place_is_taken;
@@ -91,9 +96,10 @@ private:
         places.announce(move.to);
         Pause::after(NbStep::announced);
 
-        // Step 3: clear `from` (H13).
+        // Step 3: clear `from` (H13). release: pairs with the load in get_any: who finds it gone finds it at `to`.
         std::uint64_t old = there.bits();
-        from.compare_exchange_strong(old, there.next(nullptr).bits());
+        from.compare_exchange_strong(old, there.next(nullptr).bits(), std::memory_order_release,
+                                     std::memory_order_relaxed);
         check_left(old, there, memory);
         Pause::after(NbStep::cleared);
 

@@ -57,23 +57,23 @@ public:
     NbSegments(const NbSegments &) = delete;
     NbSegments &operator=(const NbSegments &) = delete;
     ~NbSegments() {
-        for (NbSuperblock *head = all_.load(); head != nullptr;) { // nobody else is here any more
+        // relaxed: nobody else is here any more
+        for (NbSuperblock *head = all_.load(std::memory_order_relaxed); head != nullptr;) {
             const NbMapping mapping = mapping_of(head);
-            char *const next = head->next.load(); // lies in it
+            char *const next = head->next.load(std::memory_order_relaxed); // lies in it
             mapping.discard();
             head = next == nullptr ? nullptr : Layout::descriptor(next);
         }
     }
 
     NbSuperblock *take() {
-        // acquire: pairs with the release below of who mapped the segment.
-        std::uint64_t now = current_.load(std::memory_order_acquire);
+        std::uint64_t now = current_.load(std::memory_order_relaxed); // relaxed: the exchanges decide
         for (;;) {
             const std::uint64_t used = now % Layout::segment;
             if (now != 0 && used < Layout::in_segment) {
-                // acq_rel: hands on the release of who mapped the segment.
-                if (current_.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel,
-                                                   std::memory_order_acquire)) {
+                // acquire: pairs with the release below of who mapped the segment, and hands it on as well.
+                if (current_.compare_exchange_weak(now, now + 1, std::memory_order_acquire,
+                                                   std::memory_order_relaxed)) {
                     return Layout::descriptor(
                         reinterpret_cast<char *>(now - used + used * Layout::superblock));
                 }
@@ -82,14 +82,14 @@ public:
             const std::uint64_t full = now;
             const NbMapping mapping = NbMapping::make(Layout::segment, 0, Layout::segment);
             if (mapping.aligned == nullptr) {
-                now = current_.load(std::memory_order_acquire); // as above; another thread had more luck?
+                now = current_.load(std::memory_order_relaxed); // as above; another thread had more luck?
                 if (now == full) {
                     return nullptr;
                 }
-                // release: the kernel's zeroes come before the address; acquire: another's.
+                // release: the kernel's zeroes come before the address.
             } else if (current_.compare_exchange_strong(now, address_of(mapping.aligned) + 2,
-                                                        std::memory_order_acq_rel,
-                                                        std::memory_order_acquire)) {
+                                                        std::memory_order_release,
+                                                        std::memory_order_relaxed)) {
                 enter(mapping);
                 return Layout::descriptor(mapping.aligned + Layout::superblock);
             } else {

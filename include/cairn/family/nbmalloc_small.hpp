@@ -86,7 +86,7 @@ public:
     template <class F>
     void for_each_superblock(F f) {
         segments_.for_each([&](NbSuperblock &superblock) {
-            if (superblock.class_bit.load(std::memory_order_acquire) != 0) {
+            if (superblock.class_bit.load(std::memory_order_relaxed) != 0) {
                 f(keeper_.places, superblock);
             }
         });
