@@ -150,7 +150,7 @@ struct HoardSmallest : HoardParameters {
     static unsigned processors() { return 1; }
 };
 
-/// Two superblocks of a thread's heap; its frees bring it to give one away, while another thread frees in it.
+/// Three superblocks of a thread's heap; a free brings it to give the emptiest away, while another thread frees in that one.
 template <bool Malloc>
 struct HoardOwnerMoves {
     using Heap = Hoard<HoardSmallest>;
@@ -162,7 +162,7 @@ struct HoardOwnerMoves {
         for (unsigned i = 0; i < 9; ++i) {
             malloc(i);
         }
-        for (unsigned i = 0; i < 3; ++i) {
+        for (const unsigned i : {4u, 5u, 6u}) {
             free(i);
         }
     }
@@ -178,8 +178,7 @@ struct HoardOwnerMoves {
     }
     void thread(unsigned i) {
         if (i == 0) {
-            free(4);
-            free(5);
+            free(0);
         } else {
             free(3);
             if (Malloc) {

@@ -176,6 +176,22 @@ struct BlocksAba : Blocks {
 };
 const model::Kernel<BlocksAba, 2> blocks_aba("freelist.aba");
 
+/// The same block comes back to the front, with as many behind it as before, and another one next to it.
+struct BlocksSame : Blocks {
+    void thread(unsigned i) {
+        if (i == 0) {
+            push(pop());
+            return;
+        }
+        const std::uint32_t p = pop(), q = pop(), r = pop();
+        push(q);
+        push(r);
+        push(p);
+    }
+};
+const model::Kernel<BlocksSame, 2> blocks_same("freelist.same_again",
+                                               {.executions = 400'000, .short_executions = 5'000});
+
 /// What the last owner of a block did is seen by the next one.
 struct BlocksHandOver {
     static constexpr unsigned shift = 4;
