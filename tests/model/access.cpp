@@ -32,6 +32,7 @@ void plain(const volatile void *p, std::size_t size, bool write, const void *cod
     if (g == nullptr || (!Shadow::in_arena(address) && !is_static(address))) {
         return;
     }
+    g->shown.end();
     if (write) {
         g->shadow.writes(address, size);
     }
@@ -279,10 +280,15 @@ struct Accesses {
 extern "C" {
 
 /// A volatile read of a half word: sync/ibm_freelist.hpp's look at a link that may be another one's by now, for which the
-/// compiler is told to forget the attribute that hides it from ThreadSanitizer. As on the processor, a relaxed load.
+/// compiler is told to forget the attribute that hides it from ThreadSanitizer. As on the processor, a relaxed load. The
+/// instruction that follows reads memory, so the value has to be there.
 void __tsan_volatile_read2(void *p) {
-    Atomic<unsigned short>::load(static_cast<unsigned short *>(p), __ATOMIC_RELAXED,
-                                 __builtin_return_address(0));
+    const auto value = Atomic<unsigned short>::load(static_cast<unsigned short *>(p), __ATOMIC_RELAXED,
+                                                    __builtin_return_address(0));
+    if (!apart()) {
+        e().shadow.writes(reinterpret_cast<std::uintptr_t>(p), sizeof value);
+        e().shown.show(p, &value, sizeof value);
+    }
 }
 
 // simulated/cairn/platform/double_word.hpp

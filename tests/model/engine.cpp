@@ -45,6 +45,7 @@ void fibre_main() {
     Engine &g = e();
     const unsigned me = g.current;
     g.kernel->thread(g.object, me);
+    g.shown.end();
     g.fibres[me].ended = true;
     g.fibres[me].announced = false;
     swap_locals(me, outside);
@@ -189,6 +190,7 @@ void announce(const Step &step) {
     Engine &g = e();
     const unsigned me = g.current;
     Fibre &mine = g.fibres[me];
+    g.shown.end();
     mine.step.kind = step.kind;
     mine.step.all_order = step.all_order;
     mine.step.target = step.target;
@@ -237,6 +239,7 @@ void execute() {
     g.cut = false;
     g.over = false;
     g.alone = false;
+    g.shown = {}; // what a failure left there is gone
     g.said.clear();
     for (unsigned i = 0; i < g.kernel->threads; ++i) {
         Fibre &fibre = g.fibres[i];

@@ -28,6 +28,26 @@ struct Locals {
 extern Locals locals;
 void find_locals();
 
+/// A plain read of what may be an old value: memory has it until the thread that reads does anything else.
+struct Shown {
+    void *at = nullptr;
+    std::size_t size = 0;
+    char newest[16] = {};
+
+    void show(void *p, const void *old, std::size_t bytes) {
+        at = p;
+        size = bytes;
+        std::memcpy(newest, p, bytes);
+        std::memcpy(p, old, bytes);
+    }
+    void end() {
+        if (at != nullptr) {
+            std::memcpy(at, newest, size);
+            at = nullptr;
+        }
+    }
+};
+
 struct Fibre {
     std::vector<char> stack;
     std::vector<char> locals;
@@ -64,6 +84,7 @@ struct Engine {
     bool cut = false;
     bool over = false;
     bool telling = false;
+    Shown shown;
     bool alone = false; ///< after a fork: one thread, which sees everything
     std::string why;
     std::string said;
