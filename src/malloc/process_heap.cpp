@@ -4,6 +4,7 @@
 #include "process_heap.hpp"
 #include "first_class.hpp"
 #include "purger.hpp"
+#include "thread_ties.hpp"
 
 #include <cerrno>
 #include <pthread.h>
@@ -22,8 +23,16 @@ enum KeyState : int { no_key, making_key, have_key, key_failed };
 constinit std::atomic<int> key_state{no_key};
 constinit pthread_key_t key{};
 
-void thread_ends(void *) {
+/// What a thread without a tie has for one, since a key's destructor runs only for what is not null.
+constinit char untied{};
+
+thread_ties::Tie *tie_of(void *value) {
+    return value == &untied ? nullptr : static_cast<thread_ties::Tie *>(value);
+}
+
+void thread_ends(void *value) {
     heap.detach();
+    thread_ties::untie(tie_of(value));
 }
 
 /// The exchange lets one thread make the key; the store of have_key pairs with the loads here and in attached(),
@@ -46,6 +55,7 @@ void in_child() {
     int expected = making_key; // by a thread that is not here
     key_state.compare_exchange_strong(expected, no_key);
     purger::forget();
+    thread_ties::forget_threads(key_state.load() == have_key ? tie_of(pthread_getspecific(key)) : nullptr);
     if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {
         heap.repair_after_fork();
     }
@@ -66,8 +76,15 @@ void watch_forks() {
 bool Life::attached() noexcept {
     watch_forks();
     // acquire: pairs with the store in make_key().
-    return (key_state.load(std::memory_order_acquire) == have_key || make_key()) &&
-           pthread_setspecific(key, &heap) == 0;
+    if (key_state.load(std::memory_order_acquire) != have_key && !make_key()) {
+        return false;
+    }
+    thread_ties::Tie *const tie = thread_ties::tie(PerThread<Heap::Level, Life>::mine());
+    if (pthread_setspecific(key, tie != nullptr ? static_cast<void *>(tie) : &untied) == 0) {
+        return true;
+    }
+    thread_ties::untie(tie);
+    return false;
 }
 
 void Life::grew() noexcept {
@@ -84,6 +101,7 @@ void Life::surplus() noexcept {
 
 void statistics(Statistics &out) noexcept {
     heap.statistics(out);
+    out.metadata += thread_ties::metadata();
 }
 
 std::size_t trim(std::size_t keep) noexcept {

@@ -24,7 +24,7 @@ public:
     explicit constexpr PerThread(Level &levels) : levels_(levels) {}
 
     /// The calling thread's heap; before it has one, a heap that owns nothing and serves nothing.
-    CAIRN_INLINE Heap *mine() const { return mine_; }
+    CAIRN_INLINE static Heap *mine() { return mine_; }
     bool attached() const { return mine_ != &nobody_ && mine_ != &over_; }
 
     /// The same for a free that mine() does not serve. A thread that frees has a heap even if it never allocates: many
