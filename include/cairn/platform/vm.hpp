@@ -15,6 +15,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <ctime>
+#include <linux/futex.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -97,11 +99,17 @@ inline bool huge_pages(void *p, std::size_t bytes, bool wanted) {
                                wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 }
 
-/// Whether something lies at this page, ours or not.
-inline bool is_mapped(const void *p) {
-    unsigned char resident = 0;
-    return raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(page_size()),
-                       static_cast<long>(address_of(&resident))) != -ENOMEM;
+/// Whether these eight bytes are what lies at `p`, where anything or nothing may be mapped, by anybody: the kernel looks, as
+/// for who sleeps on a word as long as it has a value, and here no time at all.
+inline bool holds(const std::uint64_t *p, std::uint64_t value) {
+    const auto half_holds = [](std::uintptr_t at, std::uint64_t half) {
+        timespec none{0, 0};
+        const long result =
+            raw_syscall(SYS_futex, static_cast<long>(at), FUTEX_WAIT_PRIVATE,
+                        static_cast<long>(half & 0xffffffff), static_cast<long>(address_of(&none)));
+        return result == -ETIMEDOUT || result == -EINTR; // else it is another value, or no memory
+    };
+    return half_holds(address_of(p), value) && half_holds(address_of(p) + 4, value >> 32);
 }
 
 /// Changes the length of a mapping without moving it.
@@ -111,7 +119,9 @@ inline bool resize_in_place(void *p, std::size_t old_bytes, std::size_t new_byte
 }
 
 /// Moves a mapping's pages onto `to`, replacing what is mapped there. After a failure that is there still, or all of it is
-/// unmapped.
+/// unmapped: Linux (mm/mremap.c, mremap_to) unmaps the whole of it first, and may refuse after that, because of a limit, for
+/// want of memory, or since parts of the old mapping differ. It holds the process's mmap_lock meanwhile; what others map when
+/// that is free again may lie there before we are back.
 inline bool move(void *from, std::size_t old_bytes, void *to, std::size_t new_bytes) {
     return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(from)), static_cast<long>(old_bytes),
                                static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED,

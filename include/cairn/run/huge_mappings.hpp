@@ -10,6 +10,7 @@
 // Cost:    system calls, under the run heap's lock where addresses are chosen.
 #pragma once
 
+#include <cairn/platform/random.hpp>
 #include <cairn/run/run_heap.hpp>
 
 namespace cairn {
@@ -58,20 +59,26 @@ public:
 
     /// A longer mapping with the pages of the old one, which is gone.
     char *move(void *p, std::size_t before, std::size_t bytes) {
-        char *const to = map_anew(bytes, 1); // the place; its own pages are never touched
-        if (to != nullptr && !platform::vm::move(p, before, to, bytes)) {
-            // Once the kernel has unmapped the place it is anybody's: others may have mapped parts of it, from its end on.
-            if (platform::vm::is_mapped(to)) {
+        char *const to = map_anew(bytes, 1); // the place
+        if (to == nullptr) {
+            return nullptr;
+        }
+        std::uint64_t *const mark = reinterpret_cast<std::uint64_t *>(to + bytes) - 1;
+        const std::uint64_t secret = platform::secret() ^ address_of(mark);
+        // The page of the mark is all that is touched of the place; not the huge page that it might be part of.
+        platform::vm::forbid(to, bytes - platform::vm::page_size());
+        *mark = secret;
+        if (!platform::vm::move(p, before, to, bytes)) {
+            // Unmapped by the kernel, the place may be another's by now. It is ours if the mark is there.
+            if (platform::vm::holds(mark, secret)) {
                 unmap(to, bytes);
             } else {
                 account(bytes, 0);
             }
             return nullptr;
         }
-        if (to != nullptr) {
-            account(before, 0);
-            runs_.grew(bytes - before);
-        }
+        account(before, 0);
+        runs_.grew(bytes - before);
         return to;
     }
 
