@@ -57,6 +57,7 @@ void in_child() {
     purger::forget();
     thread_ties::forget_threads(key_state.load() == have_key ? tie_of(pthread_getspecific(key)) : nullptr);
     if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {
+        sync::Ranked::forget_held();
         heap.repair_after_fork();
     }
 }

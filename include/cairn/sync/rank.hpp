@@ -51,6 +51,13 @@ public:
         }
     }
 
+    /// In the child of a fork, where every lock is made free: its thread may have been interrupted while it held some.
+    static void forget_held() {
+        if constexpr (platform::checked) {
+            held() = 0;
+        }
+    }
+
 private:
     /// One bit a rank that this thread holds; debug builds only.
     static std::uint32_t &held() {
