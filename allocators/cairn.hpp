@@ -7,7 +7,7 @@
 //   LargeHeap      a run for each block of 64 KiB to 16 MiB
 //   HugeHeap       a mapping for each longer one
 //   GlobalHeap     superblocks that no thread holds, in fullness groups
-//   ThreadHeap     one for each thread, kept at most 1/3 empty (or 128 KiB)
+//   ThreadHeap     one for each thread, kept at most 1/6 empty (or 128 KiB)
 //   OwnerRouted    sizes and pointers to the level that serves them
 #pragma once
 
@@ -26,6 +26,6 @@ struct FlagshipParameters {
 template <class Life>
 using Flagship =
     OwnerRouted<GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>,
-                Emptiness<FlagshipParameters::slack, 1, 3>, Life>;
+                Emptiness<FlagshipParameters::slack, 1, 6>, Life>;
 
 } // namespace cairn

@@ -62,8 +62,11 @@ Json gather() {
         {"heap_constant", static_cast<std::size_t>(Limits::per_heap)},
         {"untold", Limits::untold},
         {"share", Limits::share},
-        {"runs_slack", PurgingRuns::slack},
-        {"runs_fraction", 1.0 / PurgingRuns::fraction},
+        {"runs_slack", PurgingRuns::beside_blocks.slack},
+        {"runs_fraction", 1.0 / PurgingRuns::beside_blocks.fraction},
+        {"runs_slack_for_superblocks", PurgingRuns::beside_superblocks.slack},
+        {"runs_fraction_for_superblocks", 1.0 / PurgingRuns::beside_superblocks.fraction},
+        {"heaps_for_each_processor", HeapsInUse::for_each_processor},
     };
     all["allocators"] = allocator_names();
     for (const Option &option : option_table) {
@@ -102,7 +105,8 @@ void print(const Json &all) {
               << bound["in_global_heap"] << " in the global heap,\n                 " << bound["told"]
               << " / (1 - f) freed by others and told, " << bound["heap"] << " for the heap itself"
               << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
-              << bound["runs_slack"] << " bytes"
+              << bound["runs_slack"] << " bytes; for superblocks " << bound["runs_fraction_for_superblocks"]
+              << ", or " << bound["runs_slack_for_superblocks"] << " bytes"
               << "\n\nallocators (cairn "
                  "run --allocator NAME)\n ";
     for (const Json &name : all["allocators"]) {

@@ -8,7 +8,7 @@ unset CAIRN_OPTIONS CAIRN_STATS LD_PRELOAD
 fail() { echo "failed: $*" >&2 && exit 1; }
 
 out=$("$cairn" info)
-for part in "^cairn [0-9.]*, " "^page size $(getconf PAGESIZE)," "transparent huge pages: [a-z]" "  f  *0.333" \
+for part in "^cairn [0-9.]*, " "^page size $(getconf PAGESIZE)," "transparent huge pages: [a-z]" "  f  *0.166" \
     "  K S  *131072 bytes" "heap constant  *[0-9]" "  purge_delay  *500ms " "  retain  *1M " "^ *128  *65536  *512$"; do
     printf '%s\n' "$out" | grep -q -e "$part" || fail "no '$part' in: $out"
 done

@@ -40,7 +40,7 @@ struct Subject : Flagship<StageLife> {
 
 // As docs/bound.md and `cairn info` publish them: what the code has may change only together with these.
 struct Published {
-    static constexpr double f = 1.0 / 3;
+    static constexpr double f = 1.0 / 6;
     static constexpr double in_bins = 1152 * 1024;
     static constexpr double unlisted = 128 * 1024;
     static constexpr double last_taken = 512 * 1024;

@@ -17,7 +17,7 @@ using namespace cairn;
 namespace {
 
 using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
-using Discipline = Emptiness<FlagshipParameters::slack>;
+using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 using Global = GlobalHeap<Classes, Discipline>;
 
 constexpr unsigned heaps = 3;
@@ -29,7 +29,7 @@ protected:
     GlobalHeapTest() {
         for (unsigned heap = 1; heap <= heaps; ++heap) {
             global_->notices().enroll(heap, &trays_[heap]);
-            global_->stock().heap_opened();
+            global_->stock().heaps().opened();
         }
     }
 
@@ -160,6 +160,24 @@ TEST_F(GlobalHeapTest, WhatIsEmptyBecomesAFreeRunBeforeMemoryGrows) {
     EXPECT_EQ(kind(s), SlotKind::superblock) << "which heap 2 has";
 }
 
+TEST_F(GlobalHeapTest, AnEmptyOneOfOneSlotIsMadeAnewAndKeepsWhatItHasTouched) {
+    OwnerLine *const wide = given_up(Classes::class_of(20_KiB), 1, 1);
+    OwnerLine *const lean = fresh(class_of_64, 1);
+    superblock::carve(lean);
+    const std::uint32_t extent = lean->extent;
+    ASSERT_LT(extent, slot_size);
+    ASSERT_TRUE(global_->release(lean, 1));
+    free_one(wide);
+    EXPECT_EQ(fresh(class_of_48, 2), lean);
+    EXPECT_EQ(lean->extent, extent);
+    EXPECT_EQ(lean->size_class, class_of_48);
+    expect_owner(lean, 2);
+    OwnerLine *const next = fresh(class_of_48, 2);
+    EXPECT_GE(next, wide);
+    EXPECT_LT(next, wide + wide->slots) << "a longer one becomes a run";
+    EXPECT_EQ(global_->stock().empty_bytes(), 0u);
+}
+
 TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListIsEmpty) {
     OwnerLine *const s = with_live(class_of_48, 1, 3);
     while (!blocks_[s].empty()) {
@@ -215,7 +233,7 @@ TEST_F(GlobalHeapTest, OtherwiseOnlyWhenMoreLiesFreeThanTheSlackOfAllHeaps) {
     EXPECT_EQ(taken, 1u) << "of " << given;
     EXPECT_LE(free_bytes, slack);
     EXPECT_NE(acquire(class_of_48, 1), nullptr) << "its own as ever";
-    global_->stock().heap_closed(); // less slack for all
+    global_->stock().heaps().closed(); // less slack for all
     EXPECT_NE(acquire(class_of_48, 2), nullptr);
 }
 

@@ -212,7 +212,7 @@ TEST_F(HugeHeapTest, WhenMemoryIsNeededElsewhereTheLongestGoFirst) {
     free(other);
     heap_.flush();
 
-    char *const little = malloc(PurgingRuns::slack);
+    char *const little = malloc(PurgingRuns::beside_blocks.slack);
     free(little);
     heap_.make_room(1_GiB);
     EXPECT_TRUE(test::mapped(little)) << "so much may always lie there";

@@ -30,8 +30,8 @@ protected:
     }
 
     /// A run that is in use.
-    cairn::Run allocate(unsigned slots, unsigned alignment = 1) {
-        const cairn::Run run = runs_.allocate(slots, alignment);
+    cairn::Run allocate(unsigned slots, unsigned alignment = 1, RunsKept kept = PurgingRuns::beside_blocks) {
+        const cairn::Run run = runs_.allocate(slots, alignment, kept);
         if (run.first != nullptr) {
             Segment *const segment = Segment::of(run.first);
             segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_rest);
@@ -203,22 +203,36 @@ TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
         const cairn::Run run = allocate(2 * mebibyte); // none of the free ones is so long
         ASSERT_TRUE(run.clean);
         const std::size_t dirty = runs_.dirty_bytes();
-        const std::size_t allowed =
-            std::max(PurgingRuns::slack, runs_.resident_bytes() / PurgingRuns::fraction);
+        const std::size_t allowed = std::max(PurgingRuns::beside_blocks.slack,
+                                             runs_.resident_bytes() / PurgingRuns::beside_blocks.fraction);
         EXPECT_TRUE(dirty <= allowed || dirty + 2_MiB <= before) << dirty << " of " << allowed;
         EXPECT_GE(dirty + 2_MiB + 1_MiB, before) << "no more than was taken, but for the rest of a run";
         before = dirty;
     }
-    EXPECT_LE(before, runs_.resident_bytes() / PurgingRuns::fraction);
-    EXPECT_GE(before, PurgingRuns::slack - 1_MiB);
+    EXPECT_LE(before, runs_.resident_bytes() / PurgingRuns::beside_blocks.fraction);
+    EXPECT_GE(before, PurgingRuns::beside_blocks.slack - 1_MiB);
 }
 
 TEST_F(RunHeapTest, NoMoreIsPaidThanLiesFreeBeyondTheInvariant) {
-    release(apart(PurgingRuns::slack / 1_MiB + 2, mebibyte));
+    release(apart(PurgingRuns::beside_blocks.slack / 1_MiB + 2, mebibyte));
     allocate(10 * mebibyte);
-    EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack);
+    EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::beside_blocks.slack);
     allocate(10 * mebibyte);
-    EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::slack) << "so much may always lie there";
+    EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::beside_blocks.slack) << "so much may always lie there";
+}
+
+TEST_F(RunHeapTest, ASuperblockThatFitsNowherePaysForMore) {
+    release(apart(20, mebibyte));
+    const std::size_t before = runs_.dirty_bytes();
+    const cairn::Run run = allocate(2 * mebibyte, 1, PurgingRuns::beside_superblocks);
+    ASSERT_TRUE(run.clean);
+    EXPECT_LE(runs_.dirty_bytes(), before - 2_MiB);
+    for (int i = 0; i < 20; ++i) {
+        allocate(2 * mebibyte, 1, PurgingRuns::beside_superblocks);
+    }
+    const std::size_t kept = PurgingRuns::beside_superblocks.bytes(runs_.resident_bytes());
+    EXPECT_LE(runs_.dirty_bytes(), kept);
+    EXPECT_GE(runs_.dirty_bytes(), kept - 2_MiB);
 }
 
 TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {

@@ -155,6 +155,47 @@ TEST_P(SuperblockTest, OfMemoryTouchedBeforeSeveralBlocksAreCutAtATime) {
     EXPECT_EQ(s_->carved, shared_->capacity);
 }
 
+/// What a visitor does to a superblock that others can not use, before memory grows.
+TEST_P(SuperblockTest, WhatIsNotCutYetCanBeGivenBack) {
+    const std::size_t size = GetParam().block_size;
+    while (carve_next()) {
+    }
+    cut_anew(s_);
+    free_.clear();
+    carve_next();
+    const std::size_t kept = align_up(s_->carved * size, platform::vm::page_size());
+    drop_uncarved(s_);
+    EXPECT_EQ(s_->extent, kept);
+    EXPECT_LE(shared_->marked * size, kept + size) << "marks that are gone are not looked for";
+    for (std::uintptr_t p = memory_ + kept; p < memory_ + span_of(s_); p += sizeof(std::uint64_t)) {
+        ASSERT_EQ(*reinterpret_cast<const std::uint64_t *>(p), 0u);
+    }
+    while (carve_next()) {
+    }
+    EXPECT_EQ(s_->carved, shared_->capacity);
+    while (!is_end(s_->free)) {
+        pop_next();
+    }
+    expect_accounts();
+}
+
+TEST_P(SuperblockTest, LittleIsNotGivenBackAndMisuseIsSeenBefore) {
+    const std::size_t size = GetParam().block_size;
+    while (carve_next() && s_->carved * size + 12_KiB < span_of(s_)) {
+    }
+    const std::uint32_t extent = s_->extent;
+    drop_uncarved(s_);
+    EXPECT_EQ(s_->extent, extent) << "it was never touched";
+    while (carve_next()) {
+    }
+    cut_anew(s_);
+    carve_next();
+    word_of(memory_ + (shared_->capacity - 1u) * size) = 0; // as a block that is live
+    if (s_->carved < shared_->capacity) {
+        EXPECT_DEATH(drop_uncarved(s_), "double free or heap corruption");
+    }
+}
+
 TEST_P(SuperblockTest, WhatWasTouchedBeforeStaysTouched) {
     make(false);
     carve(s_);

@@ -16,7 +16,7 @@
 namespace cairn::test {
 
 using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
-using Discipline = Emptiness<FlagshipParameters::slack>;
+using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 using Global = GlobalHeap<Classes, Discipline>;
 using Heap = ThreadHeap<Global>;
 
@@ -27,7 +27,7 @@ protected:
     ThreadHeaps() {
         for (unsigned i = 0; i < heaps_.size(); ++i) {
             heaps_[i].open(*global_, i + 1);
-            global_->stock().heap_opened();
+            global_->stock().heaps().opened();
         }
     }
 

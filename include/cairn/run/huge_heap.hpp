@@ -5,7 +5,7 @@
 // Adds:    blocks of any size and alignment, and growth by moving pages instead of copying.
 // Needs:   HugeMappings, HugeTable, HugeCache.
 // Keeps:   every mapping is in the table, in the cache, or on its way from or to the kernel. When a new one is
-//          made, the cache gives back as much, beyond PurgingRuns::slack.
+//          made, the cache gives back as much, beyond PurgingRuns::beside_blocks.slack.
 // Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  nullptr.
 // Cost:    a hash look-up; a system call where the cache does not serve.
@@ -127,7 +127,7 @@ public:
 
     /// New memory is taken from the operating system: gives back as much of the cache.
     void make_room(std::size_t bytes) {
-        if (cached_bytes() > PurgingRuns::slack) {
+        if (cached_bytes() > PurgingRuns::beside_blocks.slack) {
             unmap_all([=](HugeCache &cache) { return cache.evict(bytes); });
         }
     }

@@ -16,12 +16,23 @@
 #include <cairn/run/free_runs.hpp>
 #include <cairn/sync/lock.hpp>
 
+#include <algorithm>
+
 namespace cairn {
+
+/// What may lie free and resident while memory is taken: K at this border, and 1/f.
+struct RunsKept {
+    std::size_t slack;
+    std::size_t fraction;
+    constexpr std::size_t bytes(std::size_t resident) const { return std::max(resident / fraction, slack); }
+};
 
 class PurgingRuns {
 public:
-    static constexpr std::size_t slack = 32_MiB; ///< K at this border
-    static constexpr std::size_t fraction = 3;   ///< 1/f at this border
+    /// A long block comes and goes by one call each, and its next size may fit what lies free.
+    static constexpr RunsKept beside_blocks{32_MiB, 3};
+    /// A superblock serves many calls: those that there is no place for may have memory of their own. Of one slot always fits.
+    static constexpr RunsKept beside_superblocks{4_MiB, 16};
 
     constexpr PurgingRuns() = default;
     PurgingRuns(const PurgingRuns &) = delete;
@@ -72,8 +83,8 @@ public:
     }
 
     /// New memory is taken, `resident` in all: gives back as much of what lies free beyond the invariant.
-    void keep_invariant_locked(std::size_t taken, std::size_t resident) {
-        const std::size_t allowed = resident / fraction > slack ? resident / fraction : slack;
+    void keep_invariant_locked(std::size_t taken, std::size_t resident, RunsKept kept) {
+        const std::size_t allowed = kept.bytes(resident);
         const std::size_t dirty = free_.dirty_bytes();
         if (dirty > allowed) {
             purge_locked(dirty - (dirty - allowed < taken ? dirty - allowed : taken));

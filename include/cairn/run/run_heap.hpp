@@ -25,7 +25,7 @@ public:
     static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 
     /// A run of `slots` <= longest_run that starts at a multiple of `alignment` slots.
-    Run allocate(unsigned slots, unsigned alignment = 1) {
+    Run allocate(unsigned slots, unsigned alignment = 1, RunsKept kept = PurgingRuns::beside_blocks) {
         sync::Guard hold(lock());
         Run run = free().take(slots, alignment);
         if (run.first == nullptr) {
@@ -44,7 +44,7 @@ public:
             run = free().take(slots, alignment);
         }
         if (run.clean) {
-            grew_locked(slots * slot_size);
+            grew_locked(slots * slot_size, kept);
         }
         return run;
     }
@@ -141,9 +141,9 @@ private:
     FreeRuns &free() { return purging_.runs(); }
     std::size_t resident_locked() { return segments_.bytes() - free().clean_bytes(); }
 
-    void grew_locked(std::size_t bytes) {
+    void grew_locked(std::size_t bytes, RunsKept kept = PurgingRuns::beside_blocks) {
         growth_.store(growth() + bytes, std::memory_order_relaxed);
-        purging_.keep_invariant_locked(bytes, resident_locked());
+        purging_.keep_invariant_locked(bytes, resident_locked(), kept);
     }
 
     AddressSpace space_;

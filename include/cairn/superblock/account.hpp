@@ -44,6 +44,12 @@ public:
         held_ += s->extent - before;
     }
 
+    void drop_uncarved(OwnerLine *s) {
+        const std::uint32_t before = s->extent;
+        superblock::drop_uncarved(s);
+        held_ -= before - s->extent;
+    }
+
     /// A superblock that had so much of each is here no more.
     void leave(std::size_t used, std::size_t extent) {
         used_ -= used;

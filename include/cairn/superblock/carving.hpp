@@ -2,7 +2,7 @@
 //
 // Carving: how a superblock is cut into blocks, a page at a time, and cut anew when none of them is live.
 //
-// Adds:    format, carve, cut_anew; the check that blocks which are counted as free are free.
+// Adds:    format, carve, cut_anew, drop_uncarved; the check that blocks which are counted as free are free.
 // Needs:   a run whose length is a power of two of slots, aligned to it; its two descriptor lines.
 // Keeps:   `carved` blocks from the start may be live; as many as `marked` say by their mark whether they are free. Memory
 //          is cut for a second time only where each block has its mark: counts alone are wrong after racing double frees.
@@ -12,6 +12,7 @@
 // Source:  just-in-time carving (Wen and Deng, section 2.5).
 #pragma once
 
+#include <cairn/platform/vm.hpp>
 #include <cairn/superblock/superblock.hpp>
 
 namespace cairn::superblock {
@@ -124,6 +125,25 @@ inline bool carve(OwnerLine *s) {
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
     return true;
+}
+
+/// Gives the memory behind the carved blocks back to the operating system, where it is much and was touched before.
+inline void drop_uncarved(OwnerLine *s) {
+    constexpr std::size_t least = 16_KiB; // less is not worth a system call
+    SharedLine *const shared = shared_of(s);
+    const std::size_t size = shared->block_size;
+    const std::size_t kept = align_up(s->carved * size, platform::vm::page_size());
+    if (s->extent < kept + least) {
+        return;
+    }
+    check_free(s, s->carved, marked_blocks(s));
+    const std::size_t still_marked = ceil_div(kept, size);
+    shared->marked =
+        static_cast<std::uint16_t>(still_marked < shared->marked ? still_marked : shared->marked);
+    std::atomic_signal_fence(std::memory_order_release); // a fork's child never looks for marks that are gone
+    if (platform::vm::purge(reinterpret_cast<void *>(memory_of(s) + kept), s->extent - kept)) {
+        s->extent = static_cast<std::uint32_t>(kept);
+    }
 }
 
 } // namespace cairn::superblock

@@ -7,7 +7,7 @@
 //          at least f empty besides the one that each class allocates from. Between two looks u falls by at
 //          most one step of each superblock.
 // Threads: pure functions.
-// Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i. f is 1/3 here, 1/4 there.
+// Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i. f is 1/6 in the flagship, 1/4 there.
 #pragma once
 
 #include <cairn/run/segment.hpp>
@@ -34,8 +34,8 @@ struct Emptiness {
     }
 
     /// What the superblocks that a heap allocates from may have free in all when it was visited, or its owner looked: with
-    /// less, threads came to share cache lines (docs/decisions/bins-count.md). The owner looks again when the heap has grown
-    /// emptier by the step.
+    /// less, threads came to share cache lines (docs/decisions/bins-count.md). Of many heaps each has its share
+    /// (HeapsInUse). The owner looks again when the heap has grown emptier by the step.
     static constexpr std::size_t bins_slack = 1152_KiB;
     static constexpr std::size_t bins_step = 512_KiB;
 

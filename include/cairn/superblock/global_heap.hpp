@@ -14,9 +14,8 @@
 #pragma once
 
 #include <cairn/superblock/block_check.hpp>
-#include <cairn/superblock/maker.hpp>
+#include <cairn/superblock/empties.hpp>
 #include <cairn/superblock/notices.hpp>
-#include <cairn/superblock/stock.hpp>
 
 namespace cairn {
 
@@ -61,8 +60,7 @@ public:
 
     /// A superblock without any carved block, owned by `heap`; nullptr when out of memory.
     OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
-        make_room(Maker::slots_of_class(size_class) == 1 ? slot_size : SIZE_MAX);
-        OwnerLine *const s = maker_.make(size_class, heap);
+        OwnerLine *const s = empties_.make(size_class, heap);
         if (s != nullptr) {
             Notice::arm(s);
             Notice::own(s, owner);
@@ -70,26 +68,14 @@ public:
         return s;
     }
 
-    /// Superblocks without live blocks become free runs, until so much used memory lies in those. All of them (SIZE_MAX) where
-    /// a run of several slots is needed: it takes neighbours.
-    void make_room(std::size_t bytes) {
-        while (CAIRN_UNLIKELY(stock_.empty_bytes() != 0) && maker_.used_memory() < bytes) {
-            lock_.lock();
-            OwnerLine *const s = stock_.take_any_empty();
-            lock_.unlock();
-            if (s != nullptr) {
-                unmake(s);
-            }
-        }
-    }
+    void make_room(std::size_t bytes) { empties_.make_room(bytes); }
 
     /// Bytes without any live block, here and in used free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }
 
     /// Formats an empty superblock of the caller's for another class.
     void recycle(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
-        superblock::check_all_free(s);
-        maker_.format(s, size_class, heap, /*clean=*/false);
+        empties_.reformat(s, size_class, heap);
         Notice::arm(s);
         Notice::own(s, owner);
     }
@@ -158,14 +144,10 @@ private:
         return nullptr;
     }
 
-    void unmake(OwnerLine *s) {
-        superblock::check_all_free(s);
-        maker_.unmake(s);
-    }
-
     Maker maker_;
     sync::Lock lock_{sync::Rank::global_heap};
     Stock<Classes, Discipline> stock_;
+    Empties<Classes, Discipline> empties_{maker_, stock_, lock_};
     Counters counters_;
     Notice notices_;
 };

@@ -27,6 +27,9 @@ public:
     /// The heap holds more free memory than it should, in its bins, as its owner saw. relaxed: a hint.
     std::atomic<bool> overdrawn{false};
 
+    /// A visitor met the owner inside, who is asked to do the visitor's work. relaxed: a hint.
+    std::atomic<bool> asked{false};
+
     void push(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         OwnerLine *first = first_.load(std::memory_order_relaxed); // relaxed: a hint for the exchange

@@ -6,15 +6,16 @@
 //          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's partly
 //          filled superblock, whose cache lines it may come to share with the stranger's live blocks, only
 //          when more lies free in here than the global heap's own slack.
-// Needs:   Places; the number of heaps in use.
+// Needs:   Places; HeapsInUse.
 // Keeps:   free bytes in here, beyond what is handed to whoever asks first: at most K S for each heap in use.
-// Threads: the caller holds the global heap's lock; heap_opened and heap_closed any.
+// Threads: the caller holds the global heap's lock; heaps() any.
 // Cost:    a look at a few superblocks of the class.
 // Source:  Hoard, section 3.3 (superblocks that move may share lines; that has to be rare).
 #pragma once
 
 #include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/emptiness.hpp>
+#include <cairn/superblock/heaps_in_use.hpp>
 #include <cairn/superblock/places.hpp>
 
 namespace cairn {
@@ -65,8 +66,7 @@ public:
         return s;
     }
 
-    void heap_opened() { heaps_.fetch_add(1, std::memory_order_relaxed); }
-    void heap_closed() { heaps_.fetch_sub(1, std::memory_order_relaxed); }
+    HeapsInUse &heaps() { return heaps_; }
 
     void forget() {
         places_ = {};
@@ -75,7 +75,7 @@ public:
             empties = {};
         }
         note_empties(0);
-        heaps_.store(0, std::memory_order_relaxed);
+        heaps_.forget();
     }
 
 private:
@@ -106,14 +106,14 @@ private:
 
     void note_empties(std::size_t bytes) { empty_bytes_.store(bytes, std::memory_order_relaxed); }
 
-    std::size_t slack() const { return Discipline::slack * heaps_.load(std::memory_order_relaxed); }
+    std::size_t slack() const { return heaps_.together(Discipline::slack); }
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
     SuperblockList empties_[Classes::count];
     std::atomic<std::size_t> empty_bytes_{0}; ///< relaxed: a hint without the lock, exact under it
     unsigned hand_ = 0;                       ///< the class that gave up an empty one last
-    std::atomic<std::size_t> heaps_{0};       ///< relaxed: a counter that scales a threshold
+    HeapsInUse heaps_;
 };
 
 } // namespace cairn

@@ -45,8 +45,11 @@ public:
         holdings_.settle();
         const std::size_t overdraft = holdings_.overdraft();
         bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
-        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + Discipline::bins_step)) {
+        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + holdings_.share(Discipline::bins_step))) {
             thin_bins();
+        }
+        if (CAIRN_UNLIKELY(holdings_.tray().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
+            visit_myself();
         }
         holdings_.note_overdraft();
     }
@@ -97,11 +100,34 @@ private:
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
     CAIRN_COLD void thin_bins() {
-        for (auto slack = bins_.slack(); slack.free_bytes > Discipline::bins_slack; slack = bins_.slack()) {
+        for (auto slack = bins_.slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);
+             slack = bins_.slack()) {
             holdings_.place_anew(bins_.take(slack.widest));
         }
         holdings_.settle();
         bins_seen_at_ = holdings_.overdraft();
+    }
+
+    /// What a visitor wanted to do, who met us inside: memory was about to grow.
+    CAIRN_COLD void visit_myself() {
+        holdings_.tray().asked.store(false, std::memory_order_relaxed);
+        holdings_.give_surplus();
+        if (holdings_.overdraft() == 0) {
+            return;
+        }
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            if (!bins_.is_empty(c)) {
+                OwnerLine *const s = bins_.at(c);
+                holdings_.account(s);
+                if (s->accounted == 0) {
+                    holdings_.place_anew(bins_.take(c));
+                } else {
+                    holdings_.drop_uncarved(s);
+                }
+            }
+        }
+        thin_bins();
+        holdings_.give_surplus();
     }
 
     void empty_bins() {

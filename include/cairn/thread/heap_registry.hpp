@@ -39,7 +39,7 @@ public:
                 return nullptr;
             }
         }
-        global.stock().heap_opened();
+        global.stock().heaps().opened();
         ++in_use_;
         peak_ = in_use_ > peak_ ? in_use_ : peak_;
         return heap;
@@ -50,7 +50,7 @@ public:
         {
             sync::Guard hold(lock_);
             put_idle(heap);
-            heap->holdings().global().stock().heap_closed();
+            heap->holdings().global().stock().heaps().closed();
             --in_use_;
         }
         if (!heap->tray().empty()) {
@@ -111,7 +111,7 @@ public:
                 continue;
             }
             ++in_use_;
-            heap->holdings().global().stock().heap_opened();
+            heap->holdings().global().stock().heaps().opened();
             if (heap->presence().reset_after_fork()) {
                 heap->reset_after_fork();
                 survivor = nullptr; // a visitor was at work in it

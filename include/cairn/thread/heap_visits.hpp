@@ -21,11 +21,29 @@ namespace cairn {
 /// Longer than a ready thread waits for a processor.
 inline constexpr std::uint64_t absence_milliseconds = 200;
 
+/// It may hold too much, and its thread has not come by. False if nobody could get in.
+template <class Heap>
+bool visit_to_settle(Heap &heap_of_another) {
+    Visit<Heap> visit(heap_of_another);
+    if (visit) {
+        visit.settle();
+    }
+    return static_cast<bool>(visit);
+}
+
+/// It has not come by for long, or memory is short.
+template <class Heap>
+void visit_to_retire(Heap &heap_of_another) {
+    if (Visit<Heap> visit(heap_of_another); visit) {
+        visit.retire();
+    }
+}
+
 /// The next heap into which others have freed much, or whose bins hold much, unless its thread has come by since and found it
 /// otherwise. False if there is none but `mine`, which settles by itself. Those whose owners are inside stay on the list.
 template <class Global>
 bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mine) {
-    constexpr unsigned most_missed = 16;
+    constexpr unsigned most_missed = 64;
     PendingSuperblocks *missed[most_missed];
     unsigned count = 0;
     bool visited = false;
@@ -35,6 +53,7 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
         if (tray->heap != mine && !tray->idle() && (overdrawn || tray->freed() >= Global::Emptiness::slack)) {
             visited = visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
             if (!visited) {
+                tray->asked.store(true, std::memory_order_relaxed); // relaxed: a hint
                 missed[count++] = tray;
             }
         }

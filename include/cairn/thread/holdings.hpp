@@ -50,6 +50,7 @@ public:
     void account(OwnerLine *s) { account_.look_at(s); }
 
     void carve(OwnerLine *s) { account_.carve(s); }
+    void drop_uncarved(OwnerLine *s) { account_.drop_uncarved(s); }
 
     Places<Classes::count> &places() { return places_; }
 
@@ -66,15 +67,16 @@ public:
     /// all be remote from then on, stay until somebody needs them, if he can visit. Part of every slow path.
     void settle() {
         empty_tray();
-        SuperblockList refused;
-        OwnerLine *s = nullptr;
-        constexpr unsigned movable = Discipline::template movable_groups<Places<Classes::count>::groups>;
-        const unsigned groups = platform::heavy_fence_missing() ? movable : 0;
-        while (overdraft() != 0 && (s = places_.emptiest(groups)) != nullptr) {
-            give_or(s, refused);
-        }
-        take_back(refused);
+        give_surplus(platform::heavy_fence_missing() ? movable : 0);
     }
+
+    /// While the heap is too empty: superblocks without live blocks, and those of the fullness groups below the limit.
+    void give_surplus(unsigned groups = movable) {
+        give_each([&] { return overdraft() != 0 ? places_.emptiest(groups) : nullptr; });
+    }
+
+    /// Fullness groups of superblocks that are at least f empty.
+    static constexpr unsigned movable = Discipline::template movable_groups<Places<Classes::count>::groups>;
 
     /// To the global heap. False, and it is in no place and owned by nobody, while a notice about it is on its way.
     bool give(OwnerLine *s) {
@@ -94,6 +96,9 @@ public:
     /// Touched bytes beyond u / (1 - f), where the invariant does not hold; else 0.
     std::size_t overdraft() const { return Discipline::overdraft(used(), held()); }
 
+    /// Of so many bytes, what a heap may have free, with so many in use.
+    std::size_t share(std::size_t bytes) const { return global_->stock().heaps().share(bytes); }
+
     /// For others to know, who may visit the heap before memory grows.
     void note_overdraft() {
         overdraft_.note<Discipline>(overdraft(), tray_, global_->notices().wanted_visits());
@@ -102,21 +107,13 @@ public:
 
     /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.
     void give_all() {
-        SuperblockList refused;
-        while (OwnerLine *s = places_.any()) {
-            give_or(s, refused);
-        }
-        take_back(refused);
+        give_each([&] { return places_.any(); });
     }
 
     /// The superblocks without live blocks, down to the free runs. False if there was none to give.
     bool give_empty() {
         const std::size_t before = held();
-        SuperblockList refused;
-        while (OwnerLine *s = places_.empty()) {
-            give_or(s, refused);
-        }
-        take_back(refused);
+        give_each([&] { return places_.empty(); });
         return held() != before;
     }
 
@@ -151,15 +148,16 @@ private:
         }
     }
 
-    /// To the global heap, or among those that have to stay for now.
-    void give_or(OwnerLine *s, SuperblockList &refused) {
-        if (!give(s)) {
-            refused.push_front(s);
+    /// What next() finds, one after the other, to the global heap; what has to stay for now finds its place when all are through.
+    template <class Next>
+    void give_each(Next next) {
+        SuperblockList refused;
+        while (OwnerLine *const s = next()) {
+            if (!give(s)) {
+                refused.push_front(s);
+            }
         }
-    }
-
-    CAIRN_INLINE void take_back(SuperblockList &refused) {
-        while (OwnerLine *s = refused.front()) {
+        while (OwnerLine *const s = refused.front()) {
             refused.remove(s);
             own(s);
             place_anew(s);

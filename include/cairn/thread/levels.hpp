@@ -87,7 +87,8 @@ public:
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.make_room(growth_step_);
-        visit_wanted(mine);
+        for (unsigned visits = 0; visits < visits_a_step_ && visit_wanted(mine); ++visits) {
+        }
         retire_idle(registry_);
         return true;
     }
@@ -160,6 +161,7 @@ public:
 
 private:
     static constexpr std::size_t growth_step_ = 1_MiB;
+    static constexpr unsigned visits_a_step_ = 16; ///< some 200 us, as long as the page faults of a step take
 
     RunHeap runs_;
     Global global_{runs_};

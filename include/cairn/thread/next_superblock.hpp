@@ -36,9 +36,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
     if (s->size_class == c) {
         return s;
     }
-    const std::uint32_t extent = s->extent;
     holdings.global().recycle(s, c, holdings.number(), holdings.heap());
-    s->extent = extent;
     return s;
 }
 

@@ -41,10 +41,13 @@ public:
             while (give_while(Discipline::too_empty)) {
             }
         }
-        if (heap_.holdings().overdraft() > Discipline::bins_slack) {
+        if (heap_.holdings().overdraft() > heap_.holdings().share(Discipline::bins_slack)) {
             empty_bins([](const OwnerLine *) { return true; });
             while (give_while(Discipline::too_empty)) {
             }
+        }
+        if (heap_.holdings().overdraft() > heap_.holdings().share(Discipline::bins_slack)) {
+            heap_.tray().asked.store(true, std::memory_order_relaxed); // relaxed: a hint
         }
         heap_.holdings().overdraft_visited();
     }
@@ -61,8 +64,8 @@ public:
 private:
     using Discipline = typename Heap::Discipline;
     using Classes = typename Heap::Classes;
-    static constexpr unsigned movable_groups_ =
-        Discipline::template movable_groups<Places<Classes::count>::groups>;
+    static constexpr unsigned movable_groups =
+        std::remove_reference_t<decltype(std::declval<Heap>().holdings())>::movable;
 
     void take_notices() {
         auto &holdings = heap_.holdings();
@@ -91,7 +94,7 @@ private:
     }
 
     static bool movable(const OwnerLine *s) {
-        return s->place == Place::empty || (s->place == Place::partial && s->group < movable_groups_);
+        return s->place == Place::empty || (s->place == Place::partial && s->group < movable_groups);
     }
 
     /// The emptiest superblocks to the global heap, while the account says so. False if there was none to give.
@@ -102,7 +105,7 @@ private:
         std::size_t held = holdings.held();
         Taking<Heap> taken(heap_);
         while (!taken.full() && too_empty(used, held)) {
-            OwnerLine *const s = holdings.places().emptiest(movable_groups_);
+            OwnerLine *const s = holdings.places().emptiest(movable_groups);
             if (s == nullptr) {
                 break;
             }
@@ -119,6 +122,7 @@ private:
         for (OwnerLine *s : taken) {
             if (!taken.in_use(s)) {
                 holdings.account(s);
+                drop_uncarved(s);
                 if (holdings.give(s)) {
                     given = true;
                     continue;
@@ -127,6 +131,13 @@ private:
             taken.put_back(s);
         }
         return given;
+    }
+
+    /// What has live blocks serves nobody else: what it has not cut yet goes to the operating system. Memory is about to grow.
+    void drop_uncarved(OwnerLine *s) {
+        if (s->accounted != 0) {
+            heap_.holdings().drop_uncarved(s);
+        }
     }
 
     template <class Emptied>
@@ -145,6 +156,7 @@ private:
             for (OwnerLine *s : taken) {
                 if (!taken.in_use(s)) {
                     heap_.holdings().account(s);
+                    drop_uncarved(s);
                     s->place = emptied(s) ? Place::nowhere : s->place;
                 }
                 taken.put_back(s);
@@ -155,23 +167,5 @@ private:
     Heap &heap_;
     bool in_;
 };
-
-/// It may hold too much, and its thread has not come by. False if nobody could get in.
-template <class Heap>
-bool visit_to_settle(Heap &heap_of_another) {
-    Visit<Heap> visit(heap_of_another);
-    if (visit) {
-        visit.settle();
-    }
-    return static_cast<bool>(visit);
-}
-
-/// It has not come by for long, or memory is short.
-template <class Heap>
-void visit_to_retire(Heap &heap_of_another) {
-    if (Visit<Heap> visit(heap_of_another); visit) {
-        visit.retire();
-    }
-}
 
 } // namespace cairn

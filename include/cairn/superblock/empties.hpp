@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// Empties: what becomes of the global heap's superblocks without live blocks when memory is wanted.
+//
+// Adds:    make (a superblock of a class: from used memory, else from one without live blocks, else from memory that nothing
+//          has used yet) and make_room (those without live blocks become runs).
+// Needs:   SuperblockMaker, Stock and the lock over it.
+// Keeps:   memory that nothing has used yet is not taken while a superblock without live blocks would do.
+// Threads: any.
+// Errors:  nullptr when out of memory.
+// Cost:    a lock for each superblock; one that goes from class to class does not pass the run heap.
+// Source:  Hoard, section 3.2: a superblock without live blocks may be used for any class.
+#pragma once
+
+#include <cairn/superblock/maker.hpp>
+#include <cairn/superblock/stock.hpp>
+
+namespace cairn {
+
+template <class Classes, class Discipline>
+class Empties {
+public:
+    using Maker = SuperblockMaker<Classes>;
+
+    constexpr Empties(Maker &maker, Stock<Classes, Discipline> &stock, sync::Lock &lock)
+        : maker_(maker), stock_(stock), lock_(lock) {}
+
+    /// Without any carved block, for `heap`.
+    OwnerLine *make(unsigned size_class, unsigned heap) {
+        OwnerLine *s = nullptr;
+        if (Maker::slots_of_class(size_class) != 1) {
+            make_room(SIZE_MAX);
+        } else if (maker_.used_memory() < slot_size) {
+            s = remade(size_class, heap);
+        }
+        return s != nullptr ? s : maker_.make(size_class, heap);
+    }
+
+    /// Superblocks without live blocks become free runs, until so much used memory lies in those. All of them (SIZE_MAX) where
+    /// a run of several slots is needed: it takes neighbours.
+    void make_room(std::size_t bytes) {
+        while (maker_.used_memory() < bytes) {
+            OwnerLine *const s = take_any();
+            if (s == nullptr) {
+                return;
+            }
+            unmake(s);
+        }
+    }
+
+    /// For another class; what was touched of it stays known.
+    void reformat(OwnerLine *s, unsigned size_class, unsigned heap) {
+        superblock::check_all_free(s);
+        const std::uint32_t extent = s->extent;
+        maker_.format(s, size_class, heap, /*clean=*/false);
+        s->extent = extent;
+    }
+
+private:
+    /// One of one slot, of whatever class it was; nullptr when there is none. Longer ones become runs.
+    OwnerLine *remade(unsigned size_class, unsigned heap) {
+        while (OwnerLine *const s = take_any()) {
+            if (s->slots == 1) {
+                reformat(s, size_class, heap);
+                return s;
+            }
+            unmake(s);
+            if (maker_.used_memory() >= slot_size) {
+                break;
+            }
+        }
+        return nullptr;
+    }
+
+    OwnerLine *take_any() {
+        if (CAIRN_LIKELY(stock_.empty_bytes() == 0)) {
+            return nullptr;
+        }
+        sync::Guard hold(lock_);
+        return stock_.take_any_empty();
+    }
+
+    void unmake(OwnerLine *s) {
+        superblock::check_all_free(s);
+        maker_.unmake(s);
+    }
+
+    Maker &maker_;
+    Stock<Classes, Discipline> &stock_;
+    sync::Lock &lock_;
+};
+
+} // namespace cairn
