@@ -36,7 +36,7 @@ protected:
     void make(bool clean, std::uint64_t random = 0x1234567890abcdef) {
         const auto [block_size, slots] = GetParam();
         s_ = window_.run(8, slots);
-        format(s_, 7, block_size, random, clean);
+        format(s_, 7, block_size, random, clean ? 0 : static_cast<std::uint32_t>(span_of(s_)));
         free_.clear();
         live_.clear();
         shared_ = shared_of(s_);

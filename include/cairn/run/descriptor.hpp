@@ -43,7 +43,6 @@ struct alignas(platform::cache_line) OwnerLine {
     std::uint8_t size_class; ///<
     std::uint8_t group;      ///< fullness group, while partial
     Place place;             ///<
-    bool clean_start;        ///< the memory was zero when the run was taken
     std::uint16_t last_heap; ///< who gave it to the global heap
 
     std::uint32_t live() const { return static_cast<std::uint32_t>(border + above); }

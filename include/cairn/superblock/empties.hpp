@@ -51,9 +51,7 @@ public:
     /// For another class; what was touched of it stays known.
     void reformat(OwnerLine *s, unsigned size_class, unsigned heap) {
         superblock::check_all_free(s);
-        const std::uint32_t extent = s->extent;
-        maker_.format(s, size_class, heap, /*clean=*/false);
-        s->extent = extent;
+        maker_.format(s, size_class, heap, s->extent);
     }
 
 private:

@@ -37,7 +37,7 @@ public:
         if (run.first == nullptr) {
             return nullptr;
         }
-        format(run.first, size_class, heap, run.clean);
+        format(run.first, size_class, heap, run.clean ? 0 : static_cast<std::uint32_t>(span_of(run.first)));
         made_.fetch_add(1, std::memory_order_relaxed); // relaxed: a counter
         return run.first;
     }
@@ -50,14 +50,14 @@ public:
     /// Whether that is enough for a superblock of the class.
     bool has_used_run(unsigned c) { return runs_.has_dirty(slots_of_class(c), slots_of_class(c)); }
 
-    /// `clean`: the memory reads as zero.
-    void format(OwnerLine *s, unsigned size_class, unsigned heap, bool clean) {
+    /// `extent`: bytes from the start that were touched.
+    void format(OwnerLine *s, unsigned size_class, unsigned heap, std::uint32_t extent) {
         Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
         // relaxed, both: the secret is one number for ever, and each draw only has to be another one.
         const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^
                                                    draws_.fetch_add(1, std::memory_order_relaxed));
-        superblock::format(s, size_class, Classes::size_of(size_class), random, clean);
+        superblock::format(s, size_class, Classes::size_of(size_class), random, extent);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
         shared_of(s)->remote.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
         segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
