@@ -78,7 +78,7 @@ inline std::size_t proc_bytes(const char *path, const char *word) {
 }
 
 /// For alarm: what ends a test that hangs. No test needs a twentieth of it on a machine that is not busy.
-constexpr unsigned hang_limit = 300;
+constexpr unsigned hang_limit = 600;
 
 /// How long the threads of this process have been waiting for a processor, in seconds, as the kernel counts; -1 if it does not.
 inline double waited_for_processors() {

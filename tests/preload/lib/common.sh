@@ -22,7 +22,7 @@
 #   CAIRN_TEST_KEEP=1      keep the scratch directory and say where it is
 #   CAIRN_TEST_REFERENCES=DIR  where to keep runs on glibc for other tests, and to find them
 #   CAIRN_TEST_BRIEF=1     less of the same work, where many libraries are tested
-#   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (250)
+#   CAIRN_TEST_LIMIT=SEC   how long one run may take before it counts as a hang (600)
 
 set -euo pipefail
 : "${CAIRN_LIB:?the path of libcairn.so}" "${SOURCE_DIR:?the root of the source tree}"
@@ -105,7 +105,7 @@ show_tail() {
 
 # run_side NAME LIBRARY FUNCTION: one run; leaves NAME/ (its directory), NAME.out, NAME.err and NAME.loader/.
 run_side() {
-    local side=$1 library=$2 function=$3 status=0 limit=${CAIRN_TEST_LIMIT:-250}
+    local side=$1 library=$2 function=$3 status=0 limit=${CAIRN_TEST_LIMIT:-600}
     local settings=(LD_DEBUG=files "LD_DEBUG_OUTPUT=$scratch/$side.loader/process" "HOME=${work_home:-$scratch/home}")
     if [ -n "$library" ]; then
         settings+=("LD_PRELOAD=$library")
