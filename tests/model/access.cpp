@@ -5,8 +5,6 @@
 #include "engine.hpp"
 #include "sites.hpp"
 
-extern "C" char __data_start, _end; // the linker's: the program's static data
-
 namespace cairn::model {
 
 Sites sites;
@@ -21,15 +19,10 @@ namespace {
     fail(text);
 }
 
-bool is_static(std::uintptr_t address) { // not on a stack, not thread-local
-    return address >= reinterpret_cast<std::uintptr_t>(&__data_start) &&
-           address < reinterpret_cast<std::uintptr_t>(&_end);
-}
-
 void plain(const volatile void *p, std::size_t size, bool write, const void *code) {
     Engine *const g = engine;
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    if (g == nullptr || (!Shadow::in_arena(address) && !is_static(address))) {
+    if (g == nullptr || !Shadow::watches(address)) {
         return;
     }
     g->shown.end();
@@ -98,7 +91,7 @@ struct Atomic {
     }
 
     static void keep(const volatile void *p) {
-        if (engine != nullptr && (Shadow::in_arena(of(p)) || is_static(of(p)))) {
+        if (engine != nullptr && Shadow::watches(of(p))) {
             e().shadow.writes(of(p), size);
         }
     }

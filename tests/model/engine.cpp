@@ -95,7 +95,7 @@ unsigned schedule(unsigned current) {
     bool all_ended = true;
     for (unsigned i = 0; i < g.kernel->threads; ++i) {
         const Fibre &fibre = g.fibres[i];
-        all_ended = all_ended && fibre.ended;
+        all_ended = all_ended && (fibre.ended || i + g.kernel->options.helpers >= g.kernel->threads);
         candidates[i].exists = !fibre.ended && fibre.announced;
         candidates[i].step = fibre.step;
         candidates[i].enabled = candidates[i].exists && is_enabled(fibre);

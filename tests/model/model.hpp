@@ -11,7 +11,7 @@
 //   };
 //   const model::Kernel<MessagePassing, 2> mp("litmus.mp", {.outcomes = "0 1"});
 //
-// An object is made once, before the first execution, and is back in that state at the start of each.
+// An object is made once, before the first execution, and is back in that state at the start of each. So is static data.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,8 @@ struct Options {
     bool insert = false;                ///< stores may come before others in the order of modification
     bool races = true;                  ///< plain accesses that nothing orders are failures
     bool spins_out = false;             ///< who spins may have spun long enough at any look
+    bool time_passes = false;           ///< who sleeps for some time wakes up again, whatever happens
+    unsigned helpers = 0;               ///< so many of the last threads need not come to an end
     unsigned mute_fence = 0;            ///< which membarrier call of each thread does nothing; 0: none
     bool refuse_fence = false;          ///< membarrier answers that it can not
     const char *outcomes = nullptr;     ///< all that finish() must have named, separated by ", "

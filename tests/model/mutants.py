@@ -22,7 +22,7 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 
-programs = ["presence", "lists", "flagship", "family", "nbmalloc"]
+programs = ["presence", "lists", "flagship", "family", "nbmalloc", "process"]
 orders = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"]
 kinds = ["load", "store", "update", "failure", "fence"]
 weaker = {
@@ -59,9 +59,9 @@ if_it_fails = {"seq_cst": "seq_cst", "acq_rel": "acquire", "acquire": "acquire",
 
 
 def operations():
-    """All atomic operations of the kit and the family, but for those whose orders are relaxed."""
-    for folder in ["include/cairn", "allocators"]:
-        for path in sorted((root / folder).rglob("*.hpp")):
+    """All atomic operations of the kit, the family and the malloc, but for those whose orders are relaxed."""
+    for folder in ["include/cairn", "allocators", "src/malloc"]:
+        for path in sorted((root / folder).rglob("*.[hc]pp")):
             text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
             lines = text.splitlines()
             times = collections.Counter()
@@ -85,7 +85,7 @@ def operations():
 
 def place_of(frame):
     """(file, line) of one of addr2line's; a line in simulated/ is the one that reads the same in what it stands for."""
-    name = re.search(r"/(?:include/cairn|simulated/cairn|(?=allocators))/?([^ :]+):(\d+)", frame)
+    name = re.search(r"/(?:include/cairn|simulated/cairn|(?=allocators|src/malloc))/?([^ :]+):(\d+)", frame)
     if name is None:
         return None
     line = int(name[2])

@@ -11,8 +11,11 @@
 
 #include <cstdio>
 #include <memory>
+#include <unordered_map>
 
 #include <sys/mman.h>
+
+extern "C" char __data_start, _end; // the linker's: the program's static data
 
 namespace cairn::model {
 
@@ -35,11 +38,12 @@ public:
     /// Another kernel: everything anew.
     void reset() {
         madvise(reinterpret_cast<void *>(arena), arena_size, MADV_DONTNEED);
+        take_back(made_);
         for (std::unique_ptr<Block> &block : blocks_) {
             block.reset();
         }
+        of_statics_.clear();
         dirty_.clear();
-        undo_.clear();
         racy_.clear();
         used_ = 0;
         used_at_start_ = 0;
@@ -58,10 +62,7 @@ public:
             block->dirty = false;
         }
         dirty_.clear();
-        for (std::size_t i = undo_.size(); i-- > 0;) {
-            std::memcpy(reinterpret_cast<void *>(undo_[i].address), undo_[i].before, undo_[i].size);
-        }
-        undo_.clear();
+        take_back(undo_);
         mappings_.clear();
         used_ = used_at_start_;
         ++epoch_;
@@ -89,19 +90,19 @@ public:
         mappings_.push_back({address, address + bytes, thread, clock});
     }
 
-    /// Before each write of the program's threads.
+    /// Before each write of the program: its threads', and those to static data when the kernel is made.
     void writes(std::uintptr_t address, std::size_t size) {
-        if (!recording_) {
-            return;
-        }
         if (!in_arena(address)) {
             while (size > 0) {
                 Undo u{address, std::min<std::size_t>(size, sizeof u.before), {}};
                 std::memcpy(u.before, reinterpret_cast<const void *>(address), u.size);
-                undo_.push_back(u);
+                (recording_ ? undo_ : made_).push_back(u);
                 address += u.size;
                 size -= u.size;
             }
+            return;
+        }
+        if (!recording_) {
             return;
         }
         const std::uintptr_t end = address + size;
@@ -133,7 +134,7 @@ public:
 
     /// Whether an access of `thread` at most 16 bytes long meets one that nothing orders before it: that thread, else -1.
     int access(unsigned thread, const View &now, std::uintptr_t address, std::size_t size, Access kind) {
-        if (!in_arena(address)) {
+        if (!watches(address)) {
             return -1;
         }
         int other = -1;
@@ -158,7 +159,7 @@ public:
 
     /// Whether there may be an atomic location in the bytes; plain writes to it end it.
     bool has_atomics(std::uintptr_t address, std::size_t size) {
-        if (!in_arena(address)) {
+        if (!watches(address)) {
             return true;
         }
         for (std::uintptr_t a = address & ~std::uintptr_t{7}; a < address + size; a += 8) {
@@ -179,6 +180,11 @@ public:
         return false;
     }
     static bool in_arena(std::uintptr_t address) { return address - arena < arena_size; }
+    /// Not what is on a stack or thread-local.
+    static bool watches(std::uintptr_t address) {
+        return in_arena(address) || (address >= reinterpret_cast<std::uintptr_t>(&__data_start) &&
+                                     address < reinterpret_cast<std::uintptr_t>(&_end));
+    }
 
 private:
     static constexpr std::size_t block_size = 256;
@@ -231,6 +237,13 @@ private:
         char before[16];
     };
 
+    static void take_back(std::vector<Undo> &writes) {
+        for (std::size_t i = writes.size(); i-- > 0;) {
+            std::memcpy(reinterpret_cast<void *>(writes[i].address), writes[i].before, writes[i].size);
+        }
+        writes.clear();
+    }
+
     Block &block_of(std::uintptr_t address) {
         std::unique_ptr<Block> &block = blocks_[(address - arena) / block_size];
         if (block == nullptr) {
@@ -240,7 +253,8 @@ private:
         return *block;
     }
     Granule &granule(std::uintptr_t address) {
-        Granule &g = block_of(address).granules[address % block_size / 8];
+        Granule &g = in_arena(address) ? block_of(address).granules[address % block_size / 8]
+                                       : of_statics_[address / 8];
         if (g.epoch != epoch_) {
             g = Granule{};
             g.epoch = epoch_;
@@ -270,8 +284,10 @@ private:
     }
 
     std::vector<std::unique_ptr<Block>> blocks_;
+    std::unordered_map<std::uintptr_t, Granule> of_statics_;
     std::vector<Block *> dirty_;
-    std::vector<Undo> undo_;
+    std::vector<Undo> undo_;        ///< of this execution
+    std::vector<Undo> made_;        ///< of the kernel's constructor
     std::vector<Mapping> mappings_; ///< of this execution
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> racy_;
     std::size_t used_ = 0;

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+//
+// What ties the malloc to a process, src/malloc's own sources: the purger against threads that free, its start, the key by
+// which the end of a thread is known, fork; and the numbers of threads. pthread's functions are these here.
+#include "model.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+namespace {
+
+/// Keys and threads as pthread has them, as far as they are used. Nothing here puts threads in order but the start of one.
+namespace pthread {
+
+constexpr unsigned most_keys = 4;
+std::atomic<unsigned> keys{0};
+std::atomic<void (*)(void *)> ends[most_keys] = {};
+std::atomic<unsigned> handlers{0};
+std::atomic<unsigned> begun{0};
+unsigned refusals = 0; ///< how often nothing can be had
+thread_local void *values[most_keys] = {};
+
+bool refused() {
+    return refusals != 0 && refusals-- != 0;
+}
+int make_key(pthread_key_t *key, void (*end)(void *)) {
+    if (refused()) {
+        return 1;
+    }
+    const unsigned mine = keys.fetch_add(1, std::memory_order_relaxed);
+    ends[mine].store(end, std::memory_order_relaxed);
+    *key = mine + 1;
+    return 0;
+}
+int set(pthread_key_t key, const void *value) {
+    cairn::model::check(key >= 1 && key <= keys.load(std::memory_order_relaxed), "a key that was not made");
+    values[key - 1] = const_cast<void *>(value);
+    return 0;
+}
+/// The end of the calling thread.
+void end() {
+    for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; ++round) {
+        for (unsigned i = 0; i < most_keys; ++i) {
+            if (void *const value = values[i]; value != nullptr) {
+                values[i] = nullptr;
+                ends[i].load(std::memory_order_relaxed)(value);
+            }
+        }
+    }
+}
+int at_fork(void (*)(), void (*)(), void (*)()) {
+    handlers.fetch_add(1, std::memory_order_relaxed);
+    return 0;
+}
+int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) {
+    if (refused()) {
+        return 1;
+    }
+    begun.fetch_add(1, std::memory_order_release);
+    return 0;
+}
+} // namespace pthread
+} // namespace
+
+#define pthread_key_create pthread::make_key
+#define pthread_setspecific pthread::set
+#define pthread_atfork pthread::at_fork
+#define pthread_create pthread::create
+#define pthread_attr_init(attributes) (static_cast<void>(attributes), 0)
+#define pthread_attr_destroy(attributes) static_cast<void>(attributes)
+#define pthread_attr_setstacksize(attributes, bytes) static_cast<void>(bytes)
+#define pthread_attr_setdetachstate(attributes, state) static_cast<void>(attributes)
+#define pthread_sigmask(how, wanted, before) static_cast<void>(wanted), static_cast<void>(before)
+#define prctl(option, name) static_cast<void>(name)
+
+#include <src/malloc/process_heap.cpp>
+
+#include <cairn/thread/thread_slot.hpp>
+
+namespace cairn {
+
+Options &options_in_force() noexcept {
+    static constinit Options options;
+    return options;
+}
+void process_heap::keep_heaps_across_fork() noexcept {}
+
+namespace process_heap {
+namespace {
+
+/// What the purger sees of a heap: so much free memory. The heap writes it under its locks, and reads it without.
+struct Purged {
+    std::atomic<std::size_t> surplus{0};
+    std::atomic<unsigned> purges{0};
+
+    Purged &levels() { return *this; }
+    std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
+    std::size_t resident_bytes() const { return purger::start_at; }
+    void purge_idle(std::size_t) {
+        purges.fetch_add(1, std::memory_order_relaxed);
+        surplus.fetch_and(0, std::memory_order_relaxed);
+    }
+    void trim(std::size_t) { surplus.fetch_and(0, std::memory_order_relaxed); }
+    void set_surplus_limit(std::size_t) {}
+} purged;
+
+} // namespace
+} // namespace process_heap
+} // namespace cairn
+
+#define heap purged
+#include <src/malloc/purger.cpp>
+#undef heap
+
+using namespace cairn;
+
+namespace {
+
+// ---- the purger
+
+/// One thread more is the purger, once it was started.
+struct Purger {
+    Purger() {
+        process_heap::purger::configure(Options{});
+        model::name(&process_heap::purger::state, "state");
+        model::name(&process_heap::purged.surplus, "surplus");
+    }
+    static void free_much() {
+        process_heap::purged.surplus.fetch_add(4_MiB, std::memory_order_relaxed);
+        process_heap::purger::surplus();
+    }
+    static void purge() {
+        while (pthread::begun.load(std::memory_order_acquire) == 0) {
+            platform::cpu_relax();
+        }
+        process_heap::purger::run(nullptr);
+    }
+    static bool sleeps() { return process_heap::purger::state.load() == process_heap::purger::asleep; }
+    void finish() {
+        model::check(pthread::begun.load() <= 1, "two purgers");
+        model::check(process_heap::purged.surplus_bytes() <= process_heap::purger::to_retain(),
+                     "nobody gives back what is free");
+    }
+};
+
+/// It runs, and goes to sleep when it likes.
+template <unsigned Frees>
+struct PurgerSleeps : Purger {
+    PurgerSleeps() { process_heap::purger::grew(); }
+    void thread(unsigned i) {
+        if (i < Frees) {
+            free_much();
+        } else {
+            purge();
+        }
+    }
+    void finish() {
+        Purger::finish();
+        model::check(sleeps(), "the purger does not go to sleep");
+    }
+};
+const model::Kernel<PurgerSleeps<1>, 2> purger_sleeps("purger.sleeps", {.time_passes = true, .helpers = 1});
+const model::Kernel<PurgerSleeps<2>, 3>
+    purger_frees("purger.sleeps.frees",
+                 {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
+
+/// Two threads grow the heap at one time; then one has memory to give back.
+struct PurgerStarts : Purger {
+    void thread(unsigned i) {
+        if (i == 2) {
+            purge();
+            return;
+        }
+        process_heap::purger::grew();
+        if (i == 0) {
+            free_much();
+        }
+    }
+    void finish() {
+        Purger::finish();
+        model::check(pthread::begun.load() == 1, "not one purger");
+    }
+};
+const model::Kernel<PurgerStarts, 3>
+    purger_starts("purger.starts",
+                  {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
+
+/// The same, and no thread can be had: those that free have the ticks. (Who frees while the purger seems to be at work leaves
+/// it to the next one.)
+struct PurgerRefused : Purger {
+    PurgerRefused() { pthread::refusals = 1; }
+    void thread(unsigned i) {
+        process_heap::purger::grew();
+        if (i == 0) {
+            free_much();
+        }
+    }
+    void finish() {
+        model::check(process_heap::purger::state.load() == process_heap::purger::refused,
+                     "no purger, and nobody knows");
+        free_much();
+        free_much();
+        model::check(process_heap::purged.purges.load() == 1, "not one tick");
+    }
+};
+const model::Kernel<PurgerRefused, 2> purger_refused("purger.refused");
+
+/// Without a thread of its own one of those that free has each tick.
+struct PurgerTicks : Purger {
+    PurgerTicks() {
+        Options options;
+        options.background = false;
+        process_heap::purger::configure(options);
+    }
+    void thread(unsigned) { process_heap::purger::surplus(); }
+    void finish() { model::check(process_heap::purged.purges.load() == 1, "not one tick"); }
+};
+const model::Kernel<PurgerTicks, 2> purger_ticks("purger.ticks");
+
+// ---- the key
+
+/// The first two threads of all.
+template <bool Refused>
+struct Key {
+    bool attached[2] = {};
+    Key() {
+        pthread::refusals = Refused ? 1 : 0;
+        model::name(&process_heap::key_state, "key_state");
+        model::name(&process_heap::key, "key");
+    }
+    void thread(unsigned i) { attached[i] = process_heap::Life::attached(); }
+    void finish() {
+        model::check(attached[0] == !Refused && attached[1] == !Refused, "a thread whose end is not known");
+        model::check(pthread::keys.load() == (attached[0] ? 1 : 0), "two keys");
+        model::check(pthread::handlers.load() <= 1, "two handlers of forks");
+    }
+};
+const model::Kernel<Key<false>, 2> key("process.key");
+const model::Kernel<Key<true>, 2> key_refused("process.key.refused");
+
+/// A fork while another thread makes the key, and the child has to make it.
+struct KeyAndFork : Key<false> {
+    void thread(unsigned i) {
+        if (i == 1) {
+            Key::thread(1);
+            return;
+        }
+        model::fork_alone();
+        process_heap::in_child();
+        Key::thread(0);
+    }
+    void finish() { model::check(attached[0], "a thread whose end is not known"); }
+};
+const model::Kernel<KeyAndFork, 2> key_fork("process.key.fork");
+
+// ---- the numbers of threads
+
+/// A number, with what lies under it, goes from a thread that ends to the next one.
+template <unsigned Threads>
+struct Numbers {
+    struct Entry {
+        int holders = 0;
+        int uses = 0;
+    } table[Threads];
+    std::atomic<unsigned> without{0};
+
+    Numbers() {
+        thread_slot(); // makes the key
+        pthread::end();
+    }
+    void thread(unsigned) {
+        const unsigned mine = thread_slot();
+        if (mine == no_thread_slot) {
+            without.fetch_add(1, std::memory_order_relaxed); // the key is just being made
+            return;
+        }
+        model::check(mine < Threads, "not the lowest number");
+        model::check(++table[mine].holders == 1, "two have one number");
+        ++table[mine].uses;
+        --table[mine].holders;
+        pthread::end();
+        model::check(thread_slot() == no_thread_slot, "a number after the end");
+    }
+    void finish() {
+        unsigned uses = without.load();
+        for (const Entry &entry : table) {
+            uses += static_cast<unsigned>(entry.uses);
+        }
+        model::check(uses == Threads && pthread::keys.load() == 1, "a use is lost");
+    }
+};
+const model::Kernel<Numbers<2>, 2> numbers("process.numbers");
+const model::Kernel<Numbers<3>, 3> numbers_3("process.numbers.three",
+                                             {.executions = 400'000, .short_executions = 4'000});
+
+} // namespace
