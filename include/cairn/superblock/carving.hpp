@@ -148,7 +148,8 @@ inline void drop_uncarved(OwnerLine *s) {
     constexpr std::size_t least = 16_KiB; // less is not worth a system call
     SharedLine *const shared = shared_of(s);
     const std::size_t size = shared->block_size;
-    const std::size_t kept = align_up(s->carved * size, platform::vm::page_size());
+    const std::size_t page = platform::vm::page_size();
+    const std::size_t kept = align_up(s->carved * size, page);
     if (s->extent < kept + least) {
         return;
     }
@@ -157,7 +158,8 @@ inline void drop_uncarved(OwnerLine *s) {
     shared->marked =
         static_cast<std::uint16_t>(still_marked < shared->marked ? still_marked : shared->marked);
     std::atomic_signal_fence(std::memory_order_release); // a fork's child never looks for marks that are gone
-    if (platform::vm::purge(reinterpret_cast<void *>(memory_of(s) + kept), s->extent - kept)) {
+    if (platform::vm::purge(reinterpret_cast<void *>(memory_of(s) + kept),
+                            align_up(s->extent, page) - kept)) {
         s->extent = static_cast<std::uint32_t>(kept);
     }
 }
