@@ -6,6 +6,8 @@
 
 #include <allocators/cairn.hpp>
 
+#include <cstring>
+
 using namespace cairn;
 
 namespace {
@@ -407,6 +409,50 @@ struct Tray : Base<2> {
 };
 const model::Kernel<Tray<true>, 2> tray_close("flagship.tray.close");
 const model::Kernel<Tray<false>, 2> tray_take("flagship.tray.take");
+
+/// The thresholds alone. With fewer live blocks than a step: who frees the last one tells somebody, or who lets the superblock
+/// go has seen it free, and uses its memory.
+struct LetGo : Base<2> {
+    bool told = false;
+    LetGo() { give(0, 1); }
+    void thread(unsigned i) {
+        OwnerLine *const s = superblocks[0];
+        if (i == 1) {
+            use(blocks[0]);
+            told = superblock::free_remote(s, address_of(blocks[0])).is_notice();
+        } else if (Notices<Discipline>::let_go(s, false) && s->accounted == 0) {
+            std::memset(blocks[0], 0, size);
+        }
+    }
+    void finish() { model::check(told || superblocks[0]->accounted == 0, "the last block tells nobody"); }
+};
+const model::Kernel<LetGo, 2> let_go("flagship.notice.let_go");
+
+/// Behind a threshold that was high, the owner takes the list, and a step later it has to be told.
+struct TakeAndStep : Base<2> {
+    TakeAndStep() {
+        give(0, of_one);
+        push(0, 4);
+        Notices<Discipline>::acknowledge(superblocks[0]);
+    }
+    void push(unsigned first, unsigned end) {
+        for (unsigned i = first; i < end; ++i) {
+            superblock::free_remote(superblocks[0], address_of(blocks[i]));
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            superblock::take_remote(superblocks[0]);
+        } else {
+            push(4, 6);
+        }
+    }
+    void finish() {
+        const RemoteWord word{shared_of(superblocks[0])->remote.load()};
+        model::check(word.count() < 2 || word.queued(), "nobody is told of a step");
+    }
+};
+const model::Kernel<TakeAndStep, 2> take_and_step("flagship.notice.step");
 
 /// Segments are walked while there are new ones.
 struct Walk {
