@@ -39,6 +39,9 @@ int set(pthread_key_t key, const void *value) {
     values[key - 1] = const_cast<void *>(value);
     return 0;
 }
+void *get(pthread_key_t key) {
+    return values[key - 1];
+}
 /// The end of the calling thread.
 void end() {
     for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; ++round) {
@@ -66,6 +69,7 @@ int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) {
 
 #define pthread_key_create pthread::make_key
 #define pthread_setspecific pthread::set
+#define pthread_getspecific pthread::get
 #define pthread_atfork pthread::at_fork
 #define pthread_create pthread::create
 #define pthread_attr_init(attributes) (static_cast<void>(attributes), 0)
@@ -88,6 +92,19 @@ Options &options_in_force() noexcept {
 void process_heap::keep_heaps_across_fork() noexcept {}
 
 namespace process_heap {
+
+/// Nobody has one: it is the kernel that says when one is cut.
+namespace thread_ties {
+Tie *tie(Heap::Heap *) noexcept {
+    return nullptr;
+}
+void untie(Tie *) noexcept {}
+void forget_threads(const Tie *) noexcept {}
+std::size_t metadata() noexcept {
+    return 0;
+}
+} // namespace thread_ties
+
 namespace {
 
 /// What the purger sees of a heap: so much free memory. The heap writes it under its locks, and reads it without.
