@@ -112,7 +112,7 @@ TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
 }
 
 /// A ring: each thread allocates, the next one frees, and while one works the others sleep.
-TEST(Visits, SleepersKeepLittle) {
+void sleepers_keep_little() {
     constexpr unsigned threads = 4;
     constexpr std::size_t bytes = cairn::platform::sanitized ? 2_MiB : 8_MiB;
     constexpr std::size_t size = 200;
@@ -151,6 +151,9 @@ TEST(Visits, SleepersKeepLittle) {
     // The size class is 208 bytes; each heap and the global one keep their slack, and some superblocks are on their way.
     EXPECT_LE(most, bytes * 208 / size + (threads + 1) * 2 * 128_KiB + 1_MiB);
     expect_nothing_left();
+}
+TEST(Visits, SleepersKeepLittle) {
+    sleepers_keep_little();
 }
 
 /// What a thread keeps in its bins when it has done its work goes when others need memory, though it never comes by.
@@ -212,7 +215,7 @@ TEST(Visits, AThreadThatOnlyFreesHasAHeap) {
 }
 
 /// Threads allocate, free and pass on, while another one has all heaps retire again and again.
-TEST(Visits, WorkersAreVisitedAllTheTime) {
+void workers_are_visited_all_the_time() {
     constexpr unsigned workers = 3;
     constexpr int steps = cairn::platform::sanitized ? 20000 : 200000;
     std::array<std::atomic<unsigned char *>, 256> passed{};
@@ -250,6 +253,9 @@ TEST(Visits, WorkersAreVisitedAllTheTime) {
     }
     expect_nothing_left();
 }
+TEST(Visits, WorkersAreVisitedAllTheTime) {
+    workers_are_visited_all_the_time();
+}
 
 // A signal parks a thread wherever it is, in the midst of a fast path as well, but not in slow paths, which may hold
 // locks of what all threads share. Nothing in the handler allocates.
@@ -269,7 +275,7 @@ void park(int) {
     errno = before;
 }
 
-TEST(Visits, NobodyWaitsForAStoppedThread) {
+void nobody_waits_for_a_stopped_thread() {
     if (cairn::platform::sanitized) {
         GTEST_SKIP() << "a sanitizer puts a signal off until it suits it";
     }
@@ -326,6 +332,24 @@ TEST(Visits, NobodyWaitsForAStoppedThread) {
     }
     std::signal(SIGUSR1, SIG_DFL);
     expect_nothing_left();
+}
+TEST(Visits, NobodyWaitsForAStoppedThread) {
+    nobody_waits_for_a_stopped_thread();
+}
+
+/// The same in a process without heavy fences: last, since it stays so.
+class VisitsWithoutFence : public testing::Test {
+protected:
+    static void SetUpTestSuite() { cairn::platform::heavy_fence_missing_ = true; }
+};
+TEST_F(VisitsWithoutFence, SleepersKeepLittle) {
+    sleepers_keep_little();
+}
+TEST_F(VisitsWithoutFence, WorkersAreVisitedAllTheTime) {
+    workers_are_visited_all_the_time();
+}
+TEST_F(VisitsWithoutFence, NobodyWaitsForAStoppedThread) {
+    nobody_waits_for_a_stopped_thread();
 }
 
 } // namespace

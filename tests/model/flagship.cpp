@@ -33,6 +33,7 @@ public:
             visit_to_settle(*heaps[i]);
         }
     }
+    bool can_visit(unsigned i) { return static_cast<bool>(Visit<Heap>(*heaps[i])); }
     void attach(unsigned i) {
         void *const p = malloc(16);
         heaps[i] = Slow::threads_.mine();
@@ -45,7 +46,8 @@ public:
 constexpr std::size_t size = 8_KiB;
 constexpr unsigned of_one = 8; ///< blocks in a superblock
 
-template <unsigned Threads>
+/// `Fence`: whether there is membarrier, as far as is known at the start.
+template <unsigned Threads, bool Fence = true>
 struct Base {
     Malloc heap;
     void *blocks[2 * of_one] = {};
@@ -53,6 +55,7 @@ struct Base {
     OwnerLine *superblocks[8] = {};
 
     Base() {
+        platform::heavy_fence_missing_ = !Fence;
         for (unsigned i = 0; i < Threads; ++i) {
             model::as_thread(i, [&] { heap.attach(i); });
         }
@@ -230,22 +233,22 @@ const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
 /// A visitor, while the owner uses what it has.
-template <bool Retire, bool Free, bool Malloc>
-struct VisitAndUse : Base<2> {
+template <bool Retire, bool Free, bool Malloc, bool Fence = true>
+struct VisitAndUse : Base<2, Fence> {
     VisitAndUse() {
-        give(0, 3);
-        model::as_thread(0, [&] { free(2); });
+        this->give(0, 3);
+        model::as_thread(0, [&] { this->free(2); });
     }
     void thread(unsigned i) {
         if (i == 1) {
-            heap.visit(0, Retire);
+            this->heap.visit(0, Retire);
             return;
         }
         if (Free) {
-            free(0);
+            this->free(0);
         }
         if (Malloc) {
-            malloc(9);
+            this->malloc(9);
         }
     }
 };
@@ -260,32 +263,67 @@ const model::Kernel<VisitAndUse<false, true, true>, 2>
 const model::Kernel<VisitAndUse<true, true, true>, 2>
     visit_refused("flagship.visit.no_membarrier",
                   {.executions = 400'000, .short_executions = 2'000, .refuse_fence = true});
+const model::Kernel<VisitAndUse<true, true, true, false>, 2>
+    fenced_both("flagship.fenced.visit",
+                {.executions = 400'000, .short_executions = 2'000, .refuse_fence = true});
+const model::Kernel<VisitAndUse<false, true, true, false>, 2>
+    fenced_settle("flagship.fenced.settle",
+                  {.executions = 400'000, .short_executions = 1'000, .refuse_fence = true});
 const model::Kernel<VisitAndUse<true, true, false>, 2> muted_1("flagship.visit.free.no_fence",
                                                                {.mute_fence = 2, .must_fail = ""});
 const model::Kernel<VisitAndUse<true, false, true>, 2> muted_2("flagship.visit.malloc.no_fence",
                                                                {.mute_fence = 2, .must_fail = ""});
 
 /// Remote frees after which a thread whose heap grows visits the owner, while that one frees and allocates.
-struct RemoteAndVisit : Base<2> {
+template <bool Fence>
+struct RemoteAndVisit : Base<2, Fence> {
     RemoteAndVisit() {
-        give(0, of_one);
+        this->give(0, of_one);
         model::as_thread(1, [&] {
             for (unsigned i = 0; i < 3; ++i) {
-                free(i);
+                this->free(i);
             }
         });
     }
     void thread(unsigned i) {
         if (i == 1) {
-            malloc(9);
+            this->malloc(9);
         } else {
-            free(3);
-            malloc(10);
+            this->free(3);
+            this->malloc(10);
         }
     }
 };
-const model::Kernel<RemoteAndVisit, 2> remote_visit("flagship.remote.visit",
-                                                    {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<RemoteAndVisit<true>, 2> remote_visit("flagship.remote.visit",
+                                                          {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<RemoteAndVisit<false>, 2>
+    fenced_remote("flagship.fenced.remote",
+                  {.executions = 400'000, .short_executions = 1'000, .refuse_fence = true});
+
+/// There was membarrier and is no more. The owner comes by, then a visitor gets in, though it met nobody before.
+struct LateAndVisit : Base<2> {
+    bool in = false;
+    LateAndVisit() { give(0, of_one); }
+    void thread(unsigned i) {
+        if (i == 1) {
+            heap.visit(0, true);
+            in = heap.can_visit(0);
+        } else {
+            malloc(9);
+            free(0);
+            free(9);
+        }
+    }
+    void finish() {
+        model::outcome(in ? "visited" : "not visited");
+        Base<2>::finish();
+    }
+};
+const model::Kernel<LateAndVisit, 2> late_visit("flagship.fenced.later",
+                                                {.executions = 400'000,
+                                                 .short_executions = 2'000,
+                                                 .refuse_fence = true,
+                                                 .outcomes = "not visited, visited"});
 
 /// A visitor that takes a notice in and puts the superblock back, whose owner uses it then.
 struct VisitAndNotice : Base<2> {
@@ -308,29 +346,34 @@ const model::Kernel<VisitAndNotice, 2> visit_notice("flagship.visit.notice",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
 /// Visitors, and an owner that ends.
-struct VisitAndEnd : Base<3> {
+template <bool Fence>
+struct VisitAndEnd : Base<3, Fence> {
     VisitAndEnd() {
-        give(0, 3);
-        model::as_thread(0, [&] { free(2); });
+        this->give(0, 3);
+        model::as_thread(0, [&] { this->free(2); });
     }
     void thread(unsigned i) {
         if (i == 0) {
-            heap.detach();
+            this->heap.detach();
         } else {
-            heap.visit(0, i == 1);
+            this->heap.visit(0, i == 1);
         }
     }
 };
-const model::Kernel<VisitAndEnd, 3> visit_end("flagship.visit.end",
-                                              {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndEnd<true>, 3> visit_end("flagship.visit.end",
+                                                    {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.executions = 400'000,
+                                                                              .short_executions = 1'000,
+                                                                              .refuse_fence = true});
 
 /// Fork: the thread that forks is alone with the memory as the others have left it, at any step of theirs.
-template <bool Visitor>
-struct Fork : Base<2> {
+template <bool Visitor, bool Fence = true>
+struct Fork : Base<2, Fence> {
+    using Base<2, Fence>::blocks, Base<2, Fence>::heap;
     Fork() {
-        give(0, 3);
-        give(1, 2);
-        model::as_thread(0, [&] { free(2); });
+        this->give(0, 3);
+        this->give(1, 2);
+        model::as_thread(0, [&] { this->free(2); });
     }
     bool lost[2 * of_one] = {};
     void thread(unsigned i) {
@@ -338,17 +381,17 @@ struct Fork : Base<2> {
             if (Visitor) {
                 heap.visit(0, true);
             } else {
-                free(0);
-                malloc(9);
-                free(3);
+                this->free(0);
+                this->malloc(9);
+                this->free(3);
             }
             return;
         }
         model::fork_alone();
         heap.repair_after_fork();
-        malloc(10);
-        free(1);
-        malloc(11);
+        this->malloc(10);
+        this->free(1);
+        this->malloc(11);
     }
     /// What the other one was about to hand out or take back may leak.
     void finish() {
@@ -363,6 +406,9 @@ const model::Kernel<Fork<false>, 2> fork_in_heap("flagship.fork",
                                                  {.executions = 400'000, .short_executions = 2'000});
 const model::Kernel<Fork<true>, 2> fork_in_visit("flagship.fork.visitor",
                                                  {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<Fork<true, false>, 2> fenced_fork("flagship.fenced.fork", {.executions = 400'000,
+                                                                               .short_executions = 1'000,
+                                                                               .refuse_fence = true});
 
 /// The tray alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
 /// taken, with what was behind it.

@@ -19,16 +19,28 @@ struct Heap {
     int block = 0;    ///< the superblock's lists
     int contents = 0; ///< the heap's account and lists
     int nothing = 0;
+    bool hidden = false; ///< the fast paths find neither superblock nor bin
 
     Heap() {
-        owner = this;
-        bin = &block;
+        show();
         model::name(&presence, "mark");
         model::name(reinterpret_cast<char *>(&presence) + sizeof(void *), "lock");
         model::name(&owner, "owner");
         model::name(&bin, "bin");
         model::name(&block, "the superblock");
         model::name(&contents, "the heap");
+    }
+
+    void *name() { return hidden ? static_cast<void *>(&hidden) : this; }
+    void show() {
+        owner.store(name(), std::memory_order_release);
+        bin.store(hidden ? &nothing : &block, std::memory_order_release);
+    }
+    /// In a long section, or before there is anybody.
+    void hide() {
+        hidden = true;
+        show();
+        presence.fence_from_now_on();
     }
 
     void free_fast() {
@@ -48,7 +60,7 @@ struct Heap {
     void slow() {
         const sync::Inside inside(presence);
         ++contents;
-        if (owner.load(std::memory_order_acquire) == this) {
+        if (owner.load(std::memory_order_acquire) == name()) {
             ++block;
         }
     }
@@ -67,8 +79,7 @@ struct Heap {
             ++block;
         }
         if (in_use || !keep) {
-            owner.store(this, std::memory_order_release);
-            bin.store(&block, std::memory_order_release);
+            show();
         }
         presence.end_visit();
         return !in_use;
@@ -126,6 +137,50 @@ struct Refused : Visited<f, s, true> {
     void finish() { model::check(owner.load() == this && bin.load() == &block, "taken without a fence"); }
 };
 const model::Kernel<Refused, 2> refused("presence.no_membarrier", {.refuse_fence = true});
+
+/// No membarrier, and the owner passes fences: from the start, or from its first slow path on. Visitors get in.
+template <Path First, Path Second, bool FromStart, unsigned Visitors = 1>
+struct Fenced : Visited<First, Second, false> {
+    bool had[1 + Visitors] = {};
+    Fenced() {
+        if (FromStart) {
+            this->hide();
+        }
+    }
+    void thread(unsigned i) {
+        if (i != 0) {
+            had[i] = this->visit(false);
+            return;
+        }
+        this->path(First);
+        if (!FromStart) {
+            const sync::Inside inside(this->presence);
+            ++this->contents;
+            this->hide();
+        }
+        this->path(Second);
+    }
+    void finish() {
+        bool any = false;
+        for (const bool one : had) {
+            any = any || one;
+        }
+        model::outcome(any ? "visited" : "not visited");
+    }
+};
+constexpr const char *both = "not visited, visited";
+const model::Kernel<Fenced<s, s, true>, 2> fenced_slow("presence.fenced.slow",
+                                                       {.refuse_fence = true, .outcomes = both});
+const model::Kernel<Fenced<f, s, true>, 2> fenced_free("presence.fenced.free_slow",
+                                                       {.refuse_fence = true, .outcomes = both});
+const model::Kernel<Fenced<s, m, true>, 2> fenced_malloc("presence.fenced.slow_malloc",
+                                                         {.refuse_fence = true, .outcomes = both});
+const model::Kernel<Fenced<f, s, false>, 2> fenced_later("presence.fenced.later",
+                                                         {.refuse_fence = true, .outcomes = both});
+const model::Kernel<Fenced<s, s, false>, 2> fenced_granted("presence.fenced.granted", {.outcomes = both});
+const model::Kernel<Fenced<s, f, true, 2>, 3>
+    fenced_two("presence.fenced.two_visitors",
+               {.executions = 400'000, .short_executions = 10'000, .refuse_fence = true, .outcomes = both});
 
 /// Nobody waits for an owner that has stopped inside, or in a section: visitors give up.
 struct Stopped : Heap {

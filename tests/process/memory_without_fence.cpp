@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the system has no means to visit a heap (membarrier), a thread that comes by gives its partly filled superblocks up
-// itself: another one goes on in them.
+// Where the system has no means to visit a heap any more (membarrier, taken away while the program runs), a heap whose
+// thread comes by is made one that needs none: another thread goes on in its partly filled superblocks.
 #include "works_filter.hpp"
 
 using namespace process_test;

@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 
@@ -61,6 +62,24 @@ public:
             dprintf(2, "no seccomp filters here: %s\n", strerrorname_np(errno));
             _exit(77);
         }
+    }
+
+    /// The wait status of this program started anew with `argument`, all of it under the filter.
+    int run_anew(char **argv, const char *argument) {
+        char here[4096];
+        const ssize_t length = readlink("/proc/self/exe", here, sizeof here - 1);
+        CHECK(length > 0);
+        here[length] = 0;
+        const pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            install();
+            execl(here, argv[0], argument, nullptr);
+            _exit(126);
+        }
+        int status = 0;
+        CHECK(waitpid(child, &status, 0) == child);
+        return status;
     }
 
 private:

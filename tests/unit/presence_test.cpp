@@ -82,6 +82,45 @@ TEST(Presence, InTheChildOfAForkNobodyIsIn) {
     EXPECT_TRUE(can_visit(presence));
 }
 
+/// Without a heavy fence on either side.
+TEST(Presence, FencedOwnerAndVisitorsNeverMeet) {
+    constexpr long rounds = platform::sanitized ? 20000 : 500000;
+    sync::Presence presence(sync::Rank::visit);
+    presence.enter();
+    presence.fence_from_now_on();
+    presence.leave();
+    long everything = 0;
+    long visits = 0;
+    long inside = 0;
+    std::atomic<bool> over{false};
+    std::thread visitor([&] {
+        for (bool last = false; !last;) {
+            last = over; // then the owner is out for good
+            if (presence.try_visit()) {
+                const void *at = &one_thing;
+                EXPECT_TRUE(presence.owner_uses(at));
+                EXPECT_EQ(at, nullptr) << "its short sections are on nothing";
+                ++visits;
+                ++everything;
+                presence.end_visit();
+            }
+        }
+    });
+    for (long i = 0; i < rounds; ++i) {
+        presence.begin(&one_thing);
+        presence.end();
+        presence.enter_for(&one_thing);
+        inside += presence.owner_is_inside();
+        ++everything;
+        presence.end();
+    }
+    over = true;
+    visitor.join();
+    EXPECT_EQ(inside, rounds);
+    EXPECT_GT(visits, 0);
+    EXPECT_EQ(everything, visits + rounds);
+}
+
 /// A thing that is used with plain loads and stores by whoever has it, and says so meanwhile.
 TEST(Presence, OwnerAndVisitorsNeverUseOneThingTogether) {
     struct Thing {

@@ -42,7 +42,7 @@ protected:
     }
 
     bool owns(Heap &heap, const OwnerLine *s) {
-        return shared_of(s)->owner.load() == Global::Notice::mark_owner(s, &heap);
+        return Global::Notice::heap_of(shared_of(s)->owner.load()) == &heap;
     }
 
     /// Frees a block as the thread of `heap` does, whosever block it is.

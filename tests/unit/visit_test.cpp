@@ -270,6 +270,101 @@ TEST_F(VisitTest, AMallocThatHasBegunKeepsItsBins) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+/// The system has no heavy fence, as is known from some moment on.
+class FencedVisitTest : public VisitTest {
+protected:
+    ~FencedVisitTest() override { set_missing(false); }
+    static void set_missing(bool missing) { platform::heavy_fence_missing_ = missing; }
+
+    /// For the fast paths of the heap's thread.
+    bool shows(const OwnerLine *s) {
+        return shared_of(s)->owner.load() == &heap_ || !heap_.presence().fenced();
+    }
+    void expect_nothing_shown(const std::vector<void *> &blocks) {
+        for (std::size_t size = 8; size <= Classes::table_limit; size += 8) {
+            EXPECT_EQ(heap_.try_malloc_small(size), nullptr);
+            heap_.presence().end();
+        }
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            EXPECT_EQ(heap_.try_malloc_class(c), nullptr);
+        }
+        for (void *const p : blocks) {
+            EXPECT_FALSE(shows(superblock_of(p)));
+        }
+    }
+};
+
+TEST_F(FencedVisitTest, FastPathsFindNothing) {
+    set_missing(true);
+    const std::vector<void *> blocks = some_of_each_class();
+    EXPECT_TRUE(heap_.presence().fenced());
+    expect_nothing_shown(blocks);
+    for (void *const p : blocks) {
+        EXPECT_TRUE(heap_.owns(superblock_of(p)));
+        EXPECT_TRUE(heap_.free_inside(superblock_of(p), address_of(p)));
+    }
+    expect_nothing_shown({});
+    expect_accounts(heap_);
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(FencedVisitTest, AHeapHidesWhatItHadInItsNextSlowPath) {
+    std::vector<void *> blocks = some_of_each_class();
+    const std::vector<OwnerLine *> under_way =
+        [&] { // two that have to stay, a notice about them is on its way
+            std::vector<OwnerLine *> told;
+            for (const unsigned c : {0u, class_of_64}) {
+                const std::vector<void *> more = blocks_of(c, slot_size);
+                for (void *const p : more) {
+                    OwnerLine *const s = superblock_of(p);
+                    if (superblock::free_remote(s, address_of(p)).is_notice()) {
+                        told.push_back(s);
+                    }
+                }
+            }
+            return told;
+        }();
+    ASSERT_GE(under_way.size(), 2u);
+    set_missing(true);
+    EXPECT_FALSE(heap_.presence().fenced()) << "its thread was not here";
+    blocks.push_back(heap_.malloc_class(class_of_64));
+    EXPECT_TRUE(heap_.presence().fenced());
+    expect_nothing_shown(blocks);
+    for (OwnerLine *const s : under_way) {
+        EXPECT_TRUE(owns(heap_, s));
+        EXPECT_FALSE(shows(s));
+        global_->notice(s, RemoteWord{shared_of(s)->remote.load()});
+    }
+    expect_accounts(heap_);
+    ASSERT_TRUE(settle());
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(FencedVisitTest, WhereTheOwnerIsInAShortSectionDoesNotMatter) {
+    set_missing(true);
+    for (const bool in_malloc : {true, false}) {
+        const std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB);
+        free_elsewhere(blocks);
+        EXPECT_GE(heap_.holdings().held(), 2_MiB) << "its owner does not know yet";
+        heap_.presence().enter();
+        EXPECT_FALSE(settle());
+        heap_.presence().leave();
+        heap_.presence().begin(in_malloc ? static_cast<const void *>(&heap_) : superblock_of(blocks[0]));
+        ASSERT_TRUE(retire());
+        heap_.presence().end();
+        expect_accounts(heap_);
+        EXPECT_LE(heap_.holdings().held(), Discipline::slack);
+        EXPECT_TRUE(heap_.bins().is_empty(class_of_64));
+    }
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
 TEST_F(VisitTest, ANoticeUnderWayKeepsItsSuperblock) {
     const std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB);
     std::vector<OwnerLine *> under_way;

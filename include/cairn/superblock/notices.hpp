@@ -57,8 +57,11 @@ public:
     /// What SharedLine::owner holds: the heap; for a superblock of several slots an odd address, so that the
     /// fast path, which knows one slot, does not take it for its own.
     static void *mark_owner(const OwnerLine *s, void *heap) {
-        return shared_of(s)->slots == 1 ? heap : static_cast<char *>(heap) + 1;
+        return shared_of(s)->slots == 1 ? heap : hidden(heap);
     }
+
+    /// The heap as no fast path takes it for its own, whatever the superblock.
+    static void *hidden(void *heap) { return reinterpret_cast<void *>(address_of(heap) | 1); }
 
     /// The heap in what SharedLine::owner holds. Asks nothing of the superblock, which may be somebody else's by now.
     static const void *heap_of(const void *owner) {

@@ -4,12 +4,14 @@
 //
 // Adds:    the owner's mark, which says by plain stores what it is using; for visitors a lock, and the answer where the
 //          owner is.
-// Needs:   a heavy fence (platform/fence.hpp); where there is none, nobody gets in but the owner.
+// Needs:   a heavy fence (platform/fence.hpp); where there is none, nobody gets in but the owner, unless that one has no
+//          short sections, and passes a fence before each long one (fence_from_now_on).
 // Keeps:   while a visitor is in, the owner is not between enter() and leave(). It may be in its short sections, begin()
 //          to end(), on whatever the visitor has not taken from it.
 // Threads: enter, leave, begin, end: the owner; try_visit, end_visit, owner_uses: any.
 // Errors:  try_visit() answers false at once when the owner is inside, even if it is asleep there: nobody waits for it.
-// Cost:    the owner: two stores a section, no fence. A visitor: a lock and two heavy fences.
+// Cost:    the owner: two stores a section, no fence. A visitor: a lock and two heavy fences. Fenced: the owner a fence for
+//          each section, the visitor one.
 // Source:  biased locking with the cost on the stranger's side: Dice, Huang, Yang, "Asymmetric Dekker
 //          synchronization", 2001. What is a critical section there is told apart by the mark here.
 #pragma once
@@ -37,16 +39,25 @@ public:
 
     /// A long section, on everything: waits for a visitor to leave.
     void enter() {
-        begin(this);
+        mark_inside();
         while (CAIRN_UNLIKELY(lock_.held())) { // acquire: pairs with end_visit(), what a visitor did is seen
             end();
             {
                 const Guard wait(lock_);
             }
-            begin(this);
+            mark_inside();
         }
     }
     void leave() { end(); }
+
+    /// A section on what `at` stands for, and a long one if there are no short ones. end() ends either.
+    void enter_for(const void *at) { fenced() ? enter() : begin(at); }
+
+    /// In a long section: from now on the owner begins short sections on nothing that visitors could take, and they need
+    /// no heavy fence. For good. release: pairs with owner_passes_fence(): who reads it does not miss that we are inside.
+    void fence_from_now_on() { fenced_.store(true, std::memory_order_release); }
+    /// relaxed: the owner's; a visitor has a fence behind it, or the mark before it.
+    bool fenced() const { return fenced_.load(std::memory_order_relaxed); }
 
     // ---- others
 
@@ -56,7 +67,7 @@ public:
             return false;
         }
         // acquire: pairs with end(): what the owner did in its last long section is seen.
-        if (platform::heavy_fence() && mark_.load(std::memory_order_acquire) != this) {
+        if (owner_passes_fence() && mark_.load(std::memory_order_acquire) != this) {
             return true;
         }
         lock_.unlock();
@@ -67,6 +78,10 @@ public:
     /// For a visitor that has taken things away: `at` is what the owner may still be using, nullptr for nothing. From
     /// now on it begins no section on what was taken. False: nobody knows, all has to be put back.
     bool owner_uses(const void *&at) const {
+        if (fenced()) { // since before we came, for who is in: its marks stand for nothing
+            at = nullptr;
+            return true;
+        }
         const bool known = platform::heavy_fence();
         at = mark_.load(std::memory_order_acquire); // acquire: pairs with end()
         return known;
@@ -90,8 +105,27 @@ public:
     }
 
 private:
+    void mark_inside() {
+        begin(this);
+        if (CAIRN_UNLIKELY(fenced())) {
+            std::atomic_thread_fence(std::memory_order_seq_cst); // Dekker pair with owner_passes_fence()
+        }
+    }
+
+    /// The owner sees our lock before it next goes inside, or we see its mark.
+    bool owner_passes_fence() const {
+        if (CAIRN_UNLIKELY(fenced())) {
+            // Dekker pair with mark_inside(). An acquire too, pairs with fence_from_now_on(): the mark that we load is not
+            // older than that section's, and before later ones there is a fence.
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            return true;
+        }
+        return platform::heavy_fence();
+    }
+
     std::atomic<const void *> mark_{nullptr};
     Lock lock_;
+    std::atomic<bool> fenced_{false};
 };
 
 /// The owner is inside for the length of a scope.

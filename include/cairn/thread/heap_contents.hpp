@@ -25,12 +25,14 @@ public:
 
     constexpr HeapContents() = default;
 
-    Bin &bins() { return bins_; }
+    /// The superblocks to allocate from; and what of them the fast paths find.
+    Bin &bins() { return hidden_ ? hidden_bins_ : shown_bins_; }
+    CAIRN_INLINE const Bin &shown_bins() const { return shown_bins_; }
     Holdings<Global> &holdings() { return holdings_; }
 
     /// A block of any class; nullptr when out of memory, or when visits come first.
     void *malloc(unsigned c, Growth growth) {
-        OwnerLine *s = bins_.at(c);
+        OwnerLine *s = bins().at(c);
         if (superblock::is_end(s->free)) {
             s = refill(c, growth);
             if (s == nullptr) {
@@ -64,10 +66,10 @@ public:
     /// The superblocks without live blocks. False if there was none.
     bool give_empty() {
         for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins_.is_empty(c)) {
-                holdings_.account(bins_.at(c));
-                if (bins_.at(c)->accounted == 0) {
-                    holdings_.place_anew(bins_.take(c));
+            if (!bins().is_empty(c)) {
+                holdings_.account(bins().at(c));
+                if (bins().at(c)->accounted == 0) {
+                    holdings_.place_anew(bins().take(c));
                 }
             }
         }
@@ -75,9 +77,16 @@ public:
         return holdings_.give_empty();
     }
 
+    /// From now on the fast paths find nothing here. The superblocks that they know go to the global heap.
+    void hide() {
+        holdings_.hide();
+        give_all();
+        hidden_ = true;
+    }
+
     /// In the child of a fork: the global heap has adopted everything.
     void forget() {
-        bins_.forget();
+        bins().forget();
         holdings_.reset_after_fork();
     }
 
@@ -85,24 +94,24 @@ private:
     /// Makes the bin of class c able to pop. nullptr as for malloc().
     CAIRN_COLD OwnerLine *refill(unsigned c, Growth growth) {
         settle();
-        while (bins_.is_empty(c) || !replenish(bins_.at(c))) {
-            if (!bins_.is_empty(c)) {
-                holdings_.places().put(bins_.take(c));
+        while (bins().is_empty(c) || !replenish(bins().at(c))) {
+            if (!bins().is_empty(c)) {
+                holdings_.places().put(bins().take(c));
             }
             OwnerLine *const found = next_superblock(holdings_, c, growth);
             if (found == nullptr) {
                 return nullptr;
             }
-            bins_.fill(c, found);
+            bins().fill(c, found);
         }
-        return bins_.at(c);
+        return bins().at(c);
     }
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
     CAIRN_COLD void thin_bins() {
-        for (auto slack = bins_.slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);
-             slack = bins_.slack()) {
-            holdings_.place_anew(bins_.take(slack.widest));
+        for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);
+             slack = bins().slack()) {
+            holdings_.place_anew(bins().take(slack.widest));
         }
         holdings_.settle();
         bins_seen_at_ = holdings_.overdraft();
@@ -116,11 +125,11 @@ private:
             return;
         }
         for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins_.is_empty(c)) {
-                OwnerLine *const s = bins_.at(c);
+            if (!bins().is_empty(c)) {
+                OwnerLine *const s = bins().at(c);
                 holdings_.account(s);
                 if (s->accounted == 0) {
-                    holdings_.place_anew(bins_.take(c));
+                    holdings_.place_anew(bins().take(c));
                 } else {
                     holdings_.drop_uncarved(s);
                 }
@@ -132,8 +141,8 @@ private:
 
     void empty_bins() {
         for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins_.is_empty(c)) {
-                OwnerLine *const s = bins_.take(c);
+            if (!bins().is_empty(c)) {
+                OwnerLine *const s = bins().take(c);
                 holdings_.account(s);
                 holdings_.places().put(s);
             }
@@ -152,9 +161,11 @@ private:
         return !superblock::is_end(s->free);
     }
 
-    Bin bins_;
+    Bin shown_bins_;
+    bool hidden_ = false;
     std::size_t bins_seen_at_ = 0; ///< the least overdraft since the bins were looked at
     Holdings<Global> holdings_;
+    Bin hidden_bins_; ///< last: of use only where the fast paths are to find nothing
 };
 
 } // namespace cairn

@@ -66,8 +66,7 @@ public:
         }
     }
 
-    // ---- for visits (heap_visits.hpp). Not where there is one heap in use only: its thread is the caller, mostly, and a
-    // sandbox may not like to be asked for a fence.
+    // ---- for visits (heap_visits.hpp). Not where there is one heap in use only: its thread is the caller, mostly.
 
     /// The next heap in turn, if its thread has not come by for `wait` milliseconds.
     Heap *next_absent(std::uint64_t now, std::uint64_t wait) {
@@ -141,6 +140,9 @@ private:
             }
             chunk_ = static_cast<std::byte *>(memory);
             chunk_left_ = chunk_bytes_ / sizeof(Heap);
+        }
+        if (all_ == nullptr) {
+            platform::prepare_heavy_fence();
         }
         auto *const heap = new (chunk_) Heap;
         chunk_ += sizeof(Heap);

@@ -11,7 +11,6 @@
 // Source:  Hoard, sections 3.1 and 3.2, with the accounting done at borders instead of at each call.
 #pragma once
 
-#include <cairn/platform/fence.hpp>
 #include <cairn/superblock/account.hpp>
 #include <cairn/superblock/global_heap.hpp>
 #include <cairn/thread/overdraft.hpp>
@@ -32,12 +31,17 @@ public:
         global_ = &global;
         number_ = number;
         tray_.heap = own_heap;
+        owner_ = own_heap;
         global.notices().enroll(number, &tray_);
     }
 
     Global &global() { return *global_; }
     unsigned number() const { return number_; }
-    void *heap() const { return tray_.heap; }
+    void *heap() const { return owner_; }
+
+    /// From now on the fast path of free takes no superblock for this heap's.
+    void hide() { owner_ = Global::Notice::hidden(owner_); }
+
     PendingSuperblocks &tray() { return tray_; }
 
     std::size_t used() const { return account_.used(); }
@@ -64,10 +68,10 @@ public:
     }
 
     /// Takes in notices, and gives up superblocks without live blocks while the heap is too empty. Others, whose frees would
-    /// all be remote from then on, stay until somebody needs them, if he can visit. Part of every slow path.
+    /// all be remote from then on, stay until somebody needs them. Part of every slow path.
     void settle() {
         empty_tray();
-        give_surplus(platform::heavy_fence_missing() ? movable : 0);
+        give_surplus(0);
     }
 
     /// While the heap is too empty: superblocks without live blocks, and those of the fullness groups below the limit.
@@ -166,6 +170,7 @@ private:
 
     Global *global_ = nullptr;
     unsigned number_ = 0;
+    void *owner_ = nullptr; ///< this heap, as Notices::own() is told
     Accounts account_;
     Overdraft overdraft_;
     Places<Classes::count> places_;

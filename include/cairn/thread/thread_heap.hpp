@@ -36,7 +36,7 @@ public:
     /// first block is damaged: malloc_class() knows what to do, and the section that was begun is still to be ended.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
         presence_.begin(this);
-        OwnerLine *const s = contents_.bins().at(Classes::small_class_of(size));
+        OwnerLine *const s = contents_.shown_bins().at(Classes::small_class_of(size));
         if (CAIRN_UNLIKELY(!superblock::can_pop(s, slot_size))) {
             return nullptr;
         }
@@ -48,7 +48,7 @@ public:
     /// The same for any class; nothing is left to be ended.
     void *try_malloc_class(unsigned c) {
         presence_.begin(this);
-        OwnerLine *const s = contents_.bins().at(c);
+        OwnerLine *const s = contents_.shown_bins().at(c);
         void *const block = superblock::can_pop(s, span_of(s)) ? superblock::pop_unchecked(s) : nullptr;
         presence_.end();
         return block;
@@ -56,7 +56,7 @@ public:
 
     /// A block of any class; nullptr when out of memory, or when visits come first.
     void *malloc_class(unsigned c, Growth growth = Growth::now) {
-        const sync::Inside inside(presence_);
+        const Inside inside(*this);
         attendance.come_by();
         return contents_.malloc(c, growth);
     }
@@ -72,7 +72,7 @@ public:
 
     /// A checked block of a superblock of any length. False if it is not this heap's.
     bool free_inside(OwnerLine *s, std::uintptr_t block) {
-        presence_.begin(s);
+        presence_.enter_for(s);
         const bool mine = owns(s);
         const bool border = mine && free_local(s, block);
         presence_.end();
@@ -84,7 +84,7 @@ public:
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
     CAIRN_COLD void look_at(OwnerLine *s) {
-        const sync::Inside inside(presence_);
+        const Inside inside(*this);
         if (owns(s)) { // a visitor may have taken it since
             holdings().place_anew(s);
         }
@@ -94,7 +94,7 @@ public:
 
     /// Hands every superblock to the global heap.
     void hand_over() {
-        const sync::Inside inside(presence_);
+        const Inside inside(*this);
         contents_.give_all();
     }
 
@@ -106,7 +106,7 @@ public:
 
     /// Gives up every superblock without live blocks. False if there was none.
     bool give_empty() {
-        const sync::Inside inside(presence_);
+        const Inside inside(*this);
         return contents_.give_empty();
     }
 
@@ -125,6 +125,21 @@ public:
     ThreadHeap *next_idle = nullptr; ///< and those that no thread has
 
 private:
+    /// A long section. In the first one after it is known that there is no heavy fence, the heap hides what it has from the
+    /// fast paths: from then on visitors need none.
+    class [[nodiscard]] Inside {
+    public:
+        explicit Inside(ThreadHeap &self) : inside_(self.presence_) {
+            if (CAIRN_UNLIKELY(platform::heavy_fence_missing()) && !self.presence_.fenced()) {
+                self.contents_.hide();
+                self.presence_.fence_from_now_on();
+            }
+        }
+
+    private:
+        sync::Inside inside_;
+    };
+
     sync::Presence presence_{sync::Rank::visit};
     Contents contents_;
 
