@@ -91,20 +91,6 @@ Options &options_in_force() noexcept {
 }
 void process_heap::keep_heaps_across_fork() noexcept {}
 
-/// Nobody has a tie: they are a lock's, and the kernel's.
-namespace process_heap::thread_ties {
-
-Tie *tie(Heap::Heap *) noexcept {
-    return nullptr;
-}
-void untie(Tie *) noexcept {}
-void forget_threads(const Tie *) noexcept {}
-std::size_t metadata() noexcept {
-    return 0;
-}
-
-} // namespace process_heap::thread_ties
-
 namespace process_heap {
 
 /// Nobody has one: it is the kernel that says when one is cut.
