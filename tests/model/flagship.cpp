@@ -232,12 +232,16 @@ struct RemoteAndAdopt : Base<2> {
 const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
-/// A visitor, while the owner uses what it has.
+/// A visitor, while the owner uses what it has: a quarter of a superblock, all of which was touched.
 template <bool Retire, bool Free, bool Malloc, bool Fence = true>
 struct VisitAndUse : Base<2, Fence> {
     VisitAndUse() {
-        this->give(0, 3);
-        model::as_thread(0, [&] { this->free(2); });
+        this->give(0, of_one);
+        model::as_thread(0, [&] {
+            for (unsigned i = 2; i < of_one; ++i) {
+                this->free(i);
+            }
+        });
     }
     void thread(unsigned i) {
         if (i == 1) {
