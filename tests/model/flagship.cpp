@@ -504,6 +504,37 @@ struct TakeAndStep : Base<2> {
 };
 const model::Kernel<TakeAndStep, 2> take_and_step("flagship.notice.step");
 
+/// A visitor takes the superblock that malloc finds, uses it, and puts it back: what it did is seen by who finds it again.
+struct PutBack : Base<2> {
+    PutBack() {
+        give(0, 3);
+        model::as_thread(0, [&] {
+            free(1);
+            free(2);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            malloc(9);
+            return;
+        }
+        Malloc::Heap &visited = *heap.heaps[0];
+        if (!visited.presence().try_visit()) {
+            return;
+        }
+        OwnerLine *const s = superblocks[0];
+        Taking taking(visited);
+        taking.take(s);
+        taking.find_owner();
+        if (!taking.in_use(s)) {
+            superblock::push(s, address_of(superblock::pop(s, span_of(s))));
+        }
+        taking.put_back(s);
+        visited.presence().end_visit();
+    }
+};
+const model::Kernel<PutBack, 2> put_back("flagship.visit.put_back");
+
 /// Segments are walked while there are new ones.
 struct Walk {
     AddressSpace space;
