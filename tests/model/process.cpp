@@ -283,10 +283,6 @@ struct Numbers {
     } table[Threads];
     std::atomic<unsigned> without{0};
 
-    Numbers() {
-        thread_slot(); // makes the key
-        pthread::end();
-    }
     void thread(unsigned) {
         const unsigned mine = thread_slot();
         if (mine == no_thread_slot) {
