@@ -178,6 +178,29 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfOneSlotIsMadeAnewAndKeepsWhatItHasTouched) {
     EXPECT_EQ(global_->stock().empty_bytes(), 0u);
 }
 
+/// Memory grows where superblocks touch more of theirs, too.
+TEST_F(GlobalHeapTest, WhatIsTouchedIsPaidWithWhatLiesFree) {
+    std::vector<OwnerLine *> all;
+    for (int i = 0; i < 200; ++i) {
+        all.push_back(with_live(class_of_64, 1, 1));
+    }
+    for (OwnerLine *const s : all) {
+        EXPECT_TRUE(global_->release(s, 1));
+        free_one(s);
+    }
+    const std::size_t before = global_->free_bytes();
+    ASSERT_GT(before, 10_MiB);
+    global_->pay(1_MiB);
+    EXPECT_LE(global_->free_bytes(), before - 1_MiB);
+    EXPECT_GE(global_->free_bytes(), before / 2);
+    for (int i = 0; i < 20; ++i) {
+        global_->pay(1_MiB);
+    }
+    const std::size_t kept = Global::Maker::kept.bytes(runs_.resident_bytes());
+    EXPECT_LE(global_->free_bytes(), kept);
+    EXPECT_GE(global_->free_bytes(), kept / 2) << "so much may always lie there, but for the rest of a run";
+}
+
 TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListIsEmpty) {
     OwnerLine *const s = with_live(class_of_48, 1, 3);
     while (!blocks_[s].empty()) {

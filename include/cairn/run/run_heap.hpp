@@ -80,6 +80,12 @@ public:
     void purge_idle(std::size_t keep) { purging_.purge_idle(keep); }
     std::size_t dirty_bytes() const { return purging_.dirty_bytes(); }
 
+    /// So many bytes that were not resident are now: gives back as much of what lies free beyond the invariant.
+    void pay(std::size_t bytes, RunsKept kept) {
+        sync::Guard hold(lock());
+        purging_.keep_invariant_locked(bytes, resident_locked(), kept);
+    }
+
     /// Memory was taken from the operating system elsewhere, for a huge block.
     void grew(std::size_t bytes) {
         sync::Guard hold(lock());

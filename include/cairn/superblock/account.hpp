@@ -38,10 +38,12 @@ public:
         Discipline::rearm(s);
     }
 
-    void carve(OwnerLine *s) {
+    /// Bytes that were touched.
+    std::uint32_t carve(OwnerLine *s) {
         const std::uint32_t before = s->extent;
         superblock::carve(s);
         held_ += s->extent - before;
+        return s->extent - before;
     }
 
     void drop_uncarved(OwnerLine *s) {

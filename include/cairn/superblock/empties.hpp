@@ -3,7 +3,7 @@
 // Empties: what becomes of the global heap's superblocks without live blocks when memory is wanted.
 //
 // Adds:    make (a superblock of a class: from used memory, else from one without live blocks, else from memory that nothing
-//          has used yet) and make_room (those without live blocks become runs).
+//          has used yet), make_room (those without live blocks become runs), pay (memory that lies free goes back).
 // Needs:   SuperblockMaker, Stock and the lock over it.
 // Keeps:   memory that nothing has used yet is not taken while a superblock without live blocks would do.
 // Threads: any.
@@ -46,6 +46,16 @@ public:
             }
             unmake(s);
         }
+    }
+
+    /// So many bytes of superblocks were touched for the first time since they were made, or since that was given back: memory
+    /// grows, though nobody takes a run. Paid with what lies free, if that is much.
+    void pay(std::size_t bytes) {
+        if (CAIRN_LIKELY(maker_.used_memory() + stock_.empty_bytes() <= Maker::kept.slack)) {
+            return;
+        }
+        make_room(maker_.may_lie_free() + bytes);
+        maker_.pay(bytes);
     }
 
     /// For another class; what was touched of it stays known.

@@ -69,6 +69,7 @@ public:
     }
 
     void make_room(std::size_t bytes) { empties_.make_room(bytes); }
+    void pay(std::size_t bytes) { empties_.pay(bytes); }
 
     /// Bytes without any live block, here and in used free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }

@@ -33,7 +33,7 @@ public:
     /// A superblock without any carved block, for `heap`; nullptr when out of memory.
     OwnerLine *make(unsigned size_class, unsigned heap) {
         const unsigned slots = slots_of_class(size_class);
-        const Run run = runs_.allocate(slots, slots, PurgingRuns::beside_superblocks);
+        const Run run = runs_.allocate(slots, slots, kept);
         if (run.first == nullptr) {
             return nullptr;
         }
@@ -46,6 +46,12 @@ public:
 
     /// Free memory that something has used before. A hint: other threads take runs too.
     std::size_t used_memory() const { return runs_.dirty_bytes(); }
+
+    /// So many bytes of superblocks were touched for the first time: as much of that memory goes back, if there is more than
+    /// may lie free.
+    void pay(std::size_t bytes) { runs_.pay(bytes, kept); }
+    static constexpr RunsKept kept = PurgingRuns::beside_superblocks;
+    std::size_t may_lie_free() { return kept.bytes(runs_.resident_bytes()); }
 
     /// Whether that is enough for a superblock of the class.
     bool has_used_run(unsigned c) { return runs_.has_dirty(slots_of_class(c), slots_of_class(c)); }

@@ -149,13 +149,21 @@ private:
         }
     }
 
+    void carve(OwnerLine *s) {
+        touched_ += holdings_.carve(s);
+        if (CAIRN_UNLIKELY(touched_ >= slot_size)) {
+            holdings_.global().pay(touched_);
+            touched_ = 0;
+        }
+    }
+
     /// Blocks that others have freed, else new ones cut from the superblock.
     bool replenish(OwnerLine *s) {
         if (superblock::is_end(s->free) && superblock::has_remote_frees(s)) {
             superblock::collect(s);
         }
         if (superblock::is_end(s->free)) {
-            holdings_.carve(s);
+            carve(s);
         }
         holdings_.account(s);
         return !superblock::is_end(s->free);
@@ -163,6 +171,7 @@ private:
 
     Bin shown_bins_;
     bool hidden_ = false;
+    std::uint32_t touched_ = 0;    ///< bytes touched for the first time, to be paid a slot at a time
     std::size_t bins_seen_at_ = 0; ///< the least overdraft since the bins were looked at
     Holdings<Global> holdings_;
     Bin hidden_bins_; ///< last: of use only where the fast paths are to find nothing

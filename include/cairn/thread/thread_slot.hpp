@@ -90,10 +90,9 @@ private:
     /// The first thread makes the key. A stopped one can not keep others: they go on without a number, for now.
     static bool have_key() {
         int state = key_state_.load(std::memory_order_acquire); // pairs with the store below
-        // relaxed: nothing was written yet that another thread would have to see. acquire where it fails: as the load above,
-        // another thread may have made the key in between.
-        if (state == no_key && key_state_.compare_exchange_strong(
-                                   state, making_key, std::memory_order_relaxed, std::memory_order_acquire)) {
+        // acquire for where it fails: as with the load above, another thread may have made the key in between.
+        if (state == no_key &&
+            key_state_.compare_exchange_strong(state, making_key, std::memory_order_acquire)) {
             state = pthread_key_create(&key_, thread_ends) == 0 ? usable_key : failed_key;
             key_state_.store(state,
                              std::memory_order_release); // pairs with the load above: `key_` is written
