@@ -44,9 +44,10 @@ def work(load):
         sys.stdout.flush()
         await_end()
         status = 0
-    except (Failed, OSError) as why:
+    except Exception as why:  # whatever it is, the server must not be left to itself
         if not gone(1):
-            print("client: %s" % why, file=sys.stderr, flush=True)
+            expected = isinstance(why, (Failed, OSError))
+            print("client: %s" % (why if expected else repr(why)), file=sys.stderr, flush=True)
             os.kill(process, signal.SIGKILL)
             gone(60)
         status = 1

@@ -163,6 +163,10 @@ class Serve(unittest.TestCase):
         figures, _, complained = self.serve("(_ for _ in ()).throw(server.Failed('no such table'))", "/bin/sleep", "90")
         self.assertEqual((figures["signal"], complained), (9, "client: no such table\n"))
 
+    def test_a_client_with_a_mistake_ends_the_server_too(self):
+        figures, _, complained = self.serve("{}['nothing']", "/bin/sleep", "90")
+        self.assertEqual((figures["signal"], complained), (9, "client: KeyError('nothing')\n"))
+
     def test_a_server_that_crashes(self):
         figures, _, complained = self.serve("server.wait_for('socket')", "/bin/sh", "-c", "echo broken >&2; kill -SEGV $$")
         self.assertEqual((figures["signal"], complained), (11, "broken\n"))
