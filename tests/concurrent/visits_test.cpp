@@ -101,9 +101,11 @@ TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
     held->presence().enter();
     EXPECT_FALSE(levels.visit_wanted(nullptr));
     EXPECT_TRUE(held->tray().wanted.load());
+    EXPECT_TRUE(held->tray().asked.load()) << "to do it itself";
     held->presence().leave();
     const std::size_t before = held->holdings().held();
     EXPECT_TRUE(levels.visit_wanted(nullptr));
+    EXPECT_FALSE(held->tray().asked.load()) << "it is done";
     EXPECT_LT(held->holdings().held(), before / 2);
     EXPECT_FALSE(levels.visit_wanted(held)) << "nor is there another";
     done.release();

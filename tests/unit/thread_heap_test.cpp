@@ -221,6 +221,41 @@ TEST_F(ThreadHeapTest, AProducerWhoseBlocksOthersFreeStaysSmall) {
     }
 }
 
+/// Memory grows where superblocks are cut, though none is taken: what lies free pays for it.
+TEST_F(ThreadHeapTest, WhatIsTouchedByCuttingIsPaid) {
+    const unsigned last = Classes::class_of(8_KiB);
+    std::vector<void *> blocks;
+    for (unsigned c = 0; c <= last; ++c) { // of new superblocks, a page or two
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    std::vector<void *> others;
+    for (std::size_t bytes = 0; bytes < 12_MiB; bytes += 64) {
+        others.push_back(heaps_[1].malloc_class(Classes::class_of(64)));
+    }
+    for (void *const p : others) {
+        free(heaps_[1], p);
+    }
+    const std::size_t lay_free = global_->free_bytes();
+    const std::size_t held = heap_.holdings().held();
+    ASSERT_GT(lay_free, 10_MiB);
+    for (unsigned c = 0; c <= last; ++c) { // the rest of them
+        const OwnerLine *const s = superblock_of(blocks[c]);
+        while (s->live() < shared_of(s)->capacity) {
+            blocks.push_back(heap_.malloc_class(c));
+            ASSERT_EQ(superblock_of(blocks.back()), s);
+        }
+    }
+    const std::size_t touched = heap_.holdings().held() - held;
+    ASSERT_GT(touched, 2_MiB);
+    EXPECT_LE(global_->free_bytes(), lay_free - touched + slot_size);
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    heap_.hand_over();
+    heaps_[1].hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
 TEST_F(ThreadHeapTest, HandingOverLeavesNothing) {
     std::vector<void *> blocks;
     for (unsigned c = 0; c < Classes::count; ++c) {

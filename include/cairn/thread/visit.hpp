@@ -46,9 +46,10 @@ public:
             while (give_while(Discipline::too_empty)) {
             }
         }
-        if (heap_.holdings().overdraft() > heap_.holdings().share(Discipline::bins_slack)) {
-            heap_.tray().asked.store(true, std::memory_order_relaxed); // relaxed: a hint
-        }
+        // What is left was in use: its owner is asked. relaxed: a hint.
+        heap_.tray().asked.store(heap_.holdings().overdraft() >
+                                     heap_.holdings().share(Discipline::bins_slack),
+                                 std::memory_order_relaxed);
         heap_.holdings().overdraft_visited();
     }
 
