@@ -65,14 +65,7 @@ public:
 
     /// The superblocks without live blocks. False if there was none.
     bool give_empty() {
-        for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins().is_empty(c)) {
-                holdings_.account(bins().at(c));
-                if (bins().at(c)->accounted == 0) {
-                    holdings_.place_anew(bins().take(c));
-                }
-            }
-        }
+        empty_bins_without_live_blocks([](OwnerLine *) {});
         settle();
         return holdings_.give_empty();
     }
@@ -124,19 +117,21 @@ private:
         if (holdings_.overdraft() == 0) {
             return;
         }
+        empty_bins_without_live_blocks([this](OwnerLine *s) { holdings_.drop_uncarved(s); });
+        thin_bins();
+        holdings_.give_surplus();
+    }
+
+    /// What has live blocks stays, and keep() sees it.
+    template <class Keep>
+    void empty_bins_without_live_blocks(Keep keep) {
         for (unsigned c = 0; c < Classes::count; ++c) {
             if (!bins().is_empty(c)) {
                 OwnerLine *const s = bins().at(c);
                 holdings_.account(s);
-                if (s->accounted == 0) {
-                    holdings_.place_anew(bins().take(c));
-                } else {
-                    holdings_.drop_uncarved(s);
-                }
+                s->accounted == 0 ? holdings_.place_anew(bins().take(c)) : keep(s);
             }
         }
-        thin_bins();
-        holdings_.give_surplus();
     }
 
     void empty_bins() {
