@@ -98,16 +98,23 @@ void others_go_on(unsigned rounds) {
     action.sa_handler = stop_here;
     ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
 
+    // A victim may stop wherever NBmalloc is, yet not where its vector comes from: that heap has locks. So all are at
+    // work before the first is stopped.
+    std::atomic<int> at_work{0};
     std::atomic<bool> end{false};
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < victims; ++t) {
         threads.emplace_back([&, t] {
             Worker<Parameters> worker(t);
+            at_work.fetch_add(1);
             while (!end.load()) {
                 worker.step();
             }
             worker.free_all();
         });
+    }
+    while (at_work.load() != victims) {
+        std::this_thread::yield();
     }
     std::minstd_rand random(1);
     for (unsigned round = 0; round < rounds; ++round) {
