@@ -70,6 +70,7 @@ bool carve(FirstClassHeap &h, OwnerLine *s) {
     const std::uint32_t before = s->extent;
     const bool more = superblock::carve(s);
     h.touched += s->extent - before;
+    maker().touch(s->extent - before);
     return more;
 }
 

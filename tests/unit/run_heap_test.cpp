@@ -30,8 +30,9 @@ protected:
     }
 
     /// A run that is in use.
-    cairn::Run allocate(unsigned slots, unsigned alignment = 1, RunsKept kept = PurgingRuns::beside_blocks) {
-        const cairn::Run run = runs_.allocate(slots, alignment, kept);
+    cairn::Run allocate(unsigned slots, unsigned alignment = 1,
+                        RunHeap::Touched touched = RunHeap::Touched::now) {
+        const cairn::Run run = runs_.allocate(slots, alignment, touched);
         if (run.first != nullptr) {
             Segment *const segment = Segment::of(run.first);
             segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_rest);
@@ -221,18 +222,85 @@ TEST_F(RunHeapTest, NoMoreIsPaidThanLiesFreeBeyondTheInvariant) {
     EXPECT_EQ(runs_.dirty_bytes(), PurgingRuns::beside_blocks.slack) << "so much may always lie there";
 }
 
-TEST_F(RunHeapTest, ASuperblockThatFitsNowherePaysForMore) {
+/// A superblock pays as it is touched, and for more.
+TEST_F(RunHeapTest, WhatIsTouchedLaterIsPaidThen) {
     release(apart(20, mebibyte));
-    const std::size_t before = runs_.dirty_bytes();
-    const cairn::Run run = allocate(2 * mebibyte, 1, PurgingRuns::beside_superblocks);
-    ASSERT_TRUE(run.clean);
-    EXPECT_LE(runs_.dirty_bytes(), before - 2_MiB);
+    ASSERT_EQ(runs_.dirty_bytes(), 20_MiB);
     for (int i = 0; i < 20; ++i) {
-        allocate(2 * mebibyte, 1, PurgingRuns::beside_superblocks);
+        ASSERT_TRUE(allocate(2 * mebibyte, 1, RunHeap::Touched::later).clean);
     }
+    EXPECT_EQ(runs_.dirty_bytes(), 20_MiB) << "nothing of it is touched";
+    EXPECT_EQ(runs_.touch(2_MiB), 2_MiB);
+    runs_.pay(PurgingRuns::beside_superblocks);
+    EXPECT_EQ(runs_.dirty_bytes(), 18_MiB);
+    EXPECT_EQ(runs_.touch(20_MiB), 20_MiB);
+    runs_.pay(PurgingRuns::beside_superblocks);
     const std::size_t kept = PurgingRuns::beside_superblocks.bytes(runs_.resident_bytes());
     EXPECT_LE(runs_.dirty_bytes(), kept);
-    EXPECT_GE(runs_.dirty_bytes(), kept - 2_MiB);
+    EXPECT_GE(runs_.dirty_bytes(), kept - 1_MiB);
+}
+
+TEST_F(RunHeapTest, WhatComesBackToTheLineIsPaidAlready) {
+    release(apart(80, mebibyte));
+    const cairn::Run superblock = allocate(8 * mebibyte, 1, RunHeap::Touched::later);
+    ASSERT_TRUE(superblock.clean);
+    EXPECT_EQ(runs_.touch(8_MiB), 8_MiB);
+    runs_.pay(PurgingRuns::beside_superblocks);
+    const std::size_t dirty = runs_.dirty_bytes();
+    EXPECT_EQ(dirty, 72_MiB);
+    for (int i = 0; i < 10; ++i) { // what it has not cut goes back, and is cut again
+        runs_.untouch(4_MiB);
+        EXPECT_EQ(runs_.touch(4_MiB), 0u);
+    }
+    EXPECT_EQ(runs_.touch(1_MiB), 0u) << "more than was untouched: there is no such thing";
+    EXPECT_EQ(runs_.dirty_bytes(), dirty);
+}
+
+TEST_F(RunHeapTest, TheLineFallsWhenMemoryGoesBackByItself) {
+    release(apart(40, mebibyte));
+    ASSERT_FALSE(runs_.would_grow(0));
+    ASSERT_TRUE(runs_.would_grow(slot_size));
+    runs_.purge(0);
+    EXPECT_TRUE(runs_.would_grow(slot_size)) << "asked for: what there was before is forgotten";
+    const std::size_t before = runs_.growth();
+    allocate(mebibyte);
+    EXPECT_EQ(runs_.growth(), before + 1_MiB);
+}
+
+TEST_F(RunHeapTest, WhatIsPaidIsNoGrowth) {
+    release(apart(40, mebibyte));
+    ASSERT_TRUE(allocate(2 * mebibyte).clean); // pays with two of the forty
+    ASSERT_EQ(runs_.dirty_bytes(), 38_MiB);
+    const std::size_t before = runs_.growth();
+    ASSERT_TRUE(allocate(2 * mebibyte).clean);
+    EXPECT_EQ(runs_.dirty_bytes(), 36_MiB);
+    EXPECT_EQ(runs_.growth(), before) << "no more is taken than there was";
+}
+
+/// A thread that has mapped a huge block and was about to pay, when the clock ticked.
+TEST_F(RunHeapTest, ATickForgivesNothing) {
+    release(apart(40, mebibyte));
+    {
+        sync::Guard hold(runs_.lock());
+        runs_.space().grew(4_MiB);
+    }
+    runs_.purge_idle(64_MiB);
+    runs_.pay(PurgingRuns::beside_blocks);
+    EXPECT_EQ(runs_.dirty_bytes(), 36_MiB);
+}
+
+TEST_F(RunHeapTest, WhatIsUnmappedElsewhereIsNoCredit) {
+    {
+        sync::Guard hold(runs_.lock());
+        runs_.space().grew(100_MiB);
+    }
+    runs_.pay(PurgingRuns::beside_blocks);
+    {
+        sync::Guard hold(runs_.lock());
+        runs_.space().shrank(100_MiB);
+        runs_.unmapped_locked(100_MiB);
+    }
+    EXPECT_TRUE(runs_.would_grow(slot_size));
 }
 
 TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {
@@ -240,7 +308,7 @@ TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {
         allocate(10 * mebibyte);
     }
     release(apart(80, mebibyte));
-    runs_.grew(10_MiB);
+    allocate(10 * mebibyte);
     EXPECT_EQ(runs_.dirty_bytes(), 80_MiB) << "of nearly 500";
 }
 
@@ -251,7 +319,11 @@ TEST_F(RunHeapTest, GrowthCountsWhatHadNoMemoryBehindIt) {
     runs_.release(run.first);
     allocate(mebibyte);
     EXPECT_EQ(runs_.growth(), 1_MiB) << "it was there";
-    runs_.grew(5_MiB);
+    {
+        sync::Guard hold(runs_.lock());
+        runs_.space().grew(5_MiB); // for a huge block
+    }
+    runs_.pay(PurgingRuns::beside_blocks);
     EXPECT_EQ(runs_.growth(), 6_MiB);
     EXPECT_EQ(runs_.resident_bytes(), 1_MiB);
 }

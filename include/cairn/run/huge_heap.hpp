@@ -125,9 +125,9 @@ public:
         return mappings_.wait_for_others() || mine;
     }
 
-    /// New memory is taken from the operating system: gives back as much of the cache.
+    /// New memory is taken from the operating system: gives back as much of the cache, if that is more than ever was.
     void make_room(std::size_t bytes) {
-        if (cached_bytes() > PurgingRuns::beside_blocks.slack) {
+        if (cached_bytes() > PurgingRuns::beside_blocks.slack && mappings_.would_grow(bytes)) {
             unmap_all([=](HugeCache &cache) { return cache.evict(bytes); });
         }
     }

@@ -23,16 +23,19 @@ public:
     char *map(std::size_t bytes, std::size_t alignment) {
         char *const p = map_anew(bytes, alignment);
         if (p != nullptr) {
-            runs_.grew(bytes);
+            runs_.pay(PurgingRuns::beside_blocks);
         }
         return p;
     }
+
+    bool would_grow(std::size_t bytes) { return runs_.would_grow(bytes); }
 
     void unmap(void *p, std::size_t bytes) {
         in_flight_.fetch_add(1, std::memory_order_relaxed);
         {
             sync::Guard hold(runs_.lock());
             runs_.space().give_back(p, bytes);
+            runs_.unmapped_locked(bytes);
         }
         in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -54,6 +57,7 @@ public:
             return false;
         }
         account(before, bytes);
+        runs_.pay(PurgingRuns::beside_blocks);
         return true;
     }
 
@@ -78,7 +82,7 @@ public:
             return nullptr;
         }
         account(before, 0);
-        runs_.grew(bytes - before);
+        runs_.pay(PurgingRuns::beside_blocks);
         return to;
     }
 

@@ -43,11 +43,6 @@ public:
     std::size_t dirty_bytes() const { return free_.dirty_bytes(); }
 
     /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Bytes given back.
-    std::size_t purge(std::size_t keep) {
-        sync::Guard hold(lock_);
-        return purge_locked(keep);
-    }
-
     std::size_t purge_locked(std::size_t keep) {
         const std::size_t before = purged_;
         while (free_.dirty_bytes() > keep && purge_one_locked()) {
@@ -73,8 +68,7 @@ public:
 
     /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
     /// `keep` bytes.
-    void purge_idle(std::size_t keep) {
-        sync::Guard hold(lock_);
+    void purge_idle_locked(std::size_t keep) {
         const std::size_t now = free_.dirty_bytes();
         const std::size_t unused = free_.exchange_low_water();
         if (unused > keep) {

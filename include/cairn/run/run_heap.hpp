@@ -2,7 +2,7 @@
 //
 // Run heap: runs of 64 KiB slots, the border between the allocator and the operating system.
 //
-// Adds:    taking and giving back runs, and growing or shortening one in place.
+// Adds:    taking and giving back runs, growing or shortening one in place; paying for growth with what lies free.
 // Needs:   Segments for new address space; PurgingRuns for what is free.
 // Keeps:   every slot is in a run that is in use, or free.
 // Threads: any; one lock, held for some tens of instructions, never while the kernel purges.
@@ -13,6 +13,7 @@
 
 #include <cairn/run/purging_runs.hpp>
 #include <cairn/run/segments.hpp>
+#include <cairn/run/water_line.hpp>
 
 namespace cairn {
 
@@ -24,8 +25,10 @@ public:
 
     static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 
+    enum class Touched : bool { later, now }; ///< later: bit by bit, see touch()
+
     /// A run of `slots` <= longest_run that starts at a multiple of `alignment` slots.
-    Run allocate(unsigned slots, unsigned alignment = 1, RunsKept kept = PurgingRuns::beside_blocks) {
+    Run allocate(unsigned slots, unsigned alignment = 1, Touched touched = Touched::now) {
         sync::Guard hold(lock());
         Run run = free().take(slots, alignment);
         if (run.first == nullptr) {
@@ -43,8 +46,12 @@ public:
              run.first == nullptr && i < platform::longest_wait && purging_.wait_for_others_locked(i); ++i) {
             run = free().take(slots, alignment);
         }
+        if (run.clean && touched == Touched::later) {
+            line_.add_untouched(slots * slot_size);
+        }
         if (run.clean) {
-            grew_locked(slots * slot_size, kept);
+            pay_locked(touched == Touched::now ? PurgingRuns::beside_blocks
+                                               : PurgingRuns::beside_superblocks);
         }
         return run;
     }
@@ -55,18 +62,30 @@ public:
         return free().has_dirty(slots, alignment);
     }
 
-    /// Takes back a run. `clean`: the caller knows that it reads as zero.
-    void release(OwnerLine *first, bool clean = false) {
+    /// Takes back a run. `clean`: the caller knows that it reads as zero. `untouched`: what touch() was not told of.
+    void release(OwnerLine *first, bool clean = false, std::size_t untouched = 0) {
         sync::Guard hold(lock());
+        line_.drop_untouched(untouched);
         free().put(first, clean);
+    }
+
+    /// So many bytes of such a run were touched for the first time: what is now to be paid for. untouch: they went back.
+    std::size_t touch(std::size_t bytes) {
+        sync::Guard hold(lock());
+        line_.drop_untouched(bytes);
+        return line_.touched_above(taken_locked());
+    }
+
+    void untouch(std::size_t bytes) {
+        sync::Guard hold(lock());
+        line_.add_untouched(bytes);
     }
 
     bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         sync::Guard hold(lock());
-        const unsigned before = first->slots;
         const SlotKind was = free().extend(first, slots, kind);
         if (was == SlotKind::free_clean) {
-            grew_locked((slots - before) * slot_size);
+            pay_locked(PurgingRuns::beside_blocks);
         }
         return was != SlotKind::unmapped;
     }
@@ -76,40 +95,36 @@ public:
         free().shorten(first, slots);
     }
 
-    std::size_t purge(std::size_t keep) { return purging_.purge(keep); }
-    void purge_idle(std::size_t keep) { purging_.purge_idle(keep); }
+    /// Both forget what memory there was before.
+    std::size_t purge(std::size_t keep) {
+        sync::Guard hold(lock());
+        const std::size_t bytes = purging_.purge_locked(keep);
+        line_.fall(taken_locked());
+        return bytes;
+    }
+    void purge_idle(std::size_t keep) {
+        sync::Guard hold(lock());
+        purging_.purge_idle_locked(keep);
+        line_.fall(taken_locked());
+    }
     std::size_t dirty_bytes() const { return purging_.dirty_bytes(); }
 
-    /// So many bytes that were not resident are now: gives back as much of what lies free beyond the invariant.
-    void pay(std::size_t bytes, RunsKept kept) {
+    /// Memory was touched, or taken for a huge block: of what lies free beyond the invariant, as much goes back as it grew.
+    void pay(RunsKept kept) {
         sync::Guard hold(lock());
-        purging_.keep_invariant_locked(bytes, resident_locked(), kept);
+        pay_locked(kept);
     }
 
-    /// Memory was taken from the operating system elsewhere, for a huge block.
-    void grew(std::size_t bytes) {
+    /// Whether so much more would be more than ever was.
+    bool would_grow(std::size_t bytes) {
         sync::Guard hold(lock());
-        grew_locked(bytes);
+        return line_.taken_above(taken_locked() + bytes) != 0;
     }
 
-    /// Memory that is never given back, for metadata where the kernel has none; nullptr if there is none here
-    /// either. Zeroed.
-    void *take_for_metadata(std::size_t bytes) {
-        const Run run = allocate(static_cast<unsigned>(ceil_div(bytes, slot_size)));
-        if (run.first == nullptr) {
-            return nullptr;
-        }
-        Segment *const segment = Segment::of(run.first);
-        segment->set_kinds(segment->slot_of(run.first), run.first->slots, SlotKind::metadata);
-        void *const memory = reinterpret_cast<void *>(memory_of(run.first));
-        if (!run.clean) {
-            platform::vm::purge(memory, bytes);
-        }
-        return memory;
-    }
+    void unmapped_locked(std::size_t bytes) { line_.lower(bytes); }
 
-    /// How much was ever taken that had no memory behind it. Only grows.
-    std::size_t growth() const { return growth_.load(std::memory_order_relaxed); }
+    /// How much the most that was taken has ever risen. Only grows.
+    std::size_t growth() const { return line_.total(); }
 
     /// Bytes of runs that may have memory behind them: in use or dirty.
     std::size_t resident_bytes() {
@@ -136,9 +151,10 @@ public:
     AddressSpace &space() { return space_; }
 
     /// In the child of a fork of a threaded process: the lists may have been in the middle of a change in a
-    /// thread that is not here. What the slots say is the truth; the lists are made anew from it.
+    /// thread that is not here. What the slots say is the truth; the lists are made anew from it. untouch() is to be told again.
     void repair_after_fork() {
         purging_.repair_after_fork();
+        line_.forget_untouched();
         free().clear();
         for_each_segment([this](Segment &segment) { free().find_in(segment); });
     }
@@ -146,16 +162,17 @@ public:
 private:
     FreeRuns &free() { return purging_.runs(); }
     std::size_t resident_locked() { return segments_.bytes() - free().clean_bytes(); }
+    std::size_t taken_locked() { return space_.mapped() - segments_.overhead() - free().clean_bytes(); }
 
-    void grew_locked(std::size_t bytes, RunsKept kept = PurgingRuns::beside_blocks) {
-        growth_.store(growth() + bytes, std::memory_order_relaxed);
-        purging_.keep_invariant_locked(bytes, resident_locked(), kept);
+    void pay_locked(RunsKept kept) {
+        purging_.keep_invariant_locked(line_.touched_above(taken_locked()), resident_locked(), kept);
+        line_.raise(taken_locked());
     }
 
     AddressSpace space_;
     Segments segments_;
     PurgingRuns purging_;
-    std::atomic<std::size_t> growth_{0}; ///< relaxed: a counter, written under the lock
+    WaterLine line_;
 };
 
 } // namespace cairn

@@ -50,6 +50,9 @@ public:
     /// Slots for blocks, in bytes.
     std::size_t bytes() const { return bytes_; }
 
+    /// What they have besides: metadata, and the slot at the end.
+    std::size_t overhead() const { return overhead_; }
+
 private:
     /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
     OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted) {
@@ -74,6 +77,7 @@ private:
         segment->set_kinds(0, metadata_slots, SlotKind::metadata);
         segment->next = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
         WindowMap::set(segment, WindowKind::segment);
+        overhead_ += (metadata_slots + 1) * slot_size;
         // release: pairs with the acquire of for_each.
         newest_.store(segment, std::memory_order_release);
         return add_slots(*segment, slots - metadata_slots);
@@ -100,6 +104,7 @@ private:
     static constexpr unsigned most_guards_ = 128; // two mappings each
 
     std::size_t bytes_ = 0;
+    std::size_t overhead_ = 0;
     unsigned guards_ = 0;
     void *const allocator_;
 };

@@ -46,10 +46,12 @@ public:
         return s->extent - before;
     }
 
-    void drop_uncarved(OwnerLine *s) {
+    /// Bytes that went back.
+    std::uint32_t drop_uncarved(OwnerLine *s) {
         const std::uint32_t before = s->extent;
         superblock::drop_uncarved(s);
         held_ -= before - s->extent;
+        return before - s->extent;
     }
 
     /// A superblock that had so much of each is here no more.

@@ -51,11 +51,14 @@ public:
     /// So many bytes of superblocks were touched for the first time since they were made, or since that was given back: memory
     /// grows, though nobody takes a run. Paid with what lies free, if that is much.
     void pay(std::size_t bytes) {
-        if (CAIRN_LIKELY(maker_.used_memory() + stock_.empty_bytes() <= Maker::kept.slack)) {
+        const std::size_t more = maker_.touch(bytes);
+        if (more == 0) {
             return;
         }
-        make_room(maker_.may_lie_free() + bytes);
-        maker_.pay(bytes);
+        if (maker_.used_memory() + stock_.empty_bytes() > Maker::kept.slack) {
+            make_room(maker_.may_lie_free() + more);
+        }
+        maker_.pay();
     }
 
     /// For another class; what was touched of it stays known.

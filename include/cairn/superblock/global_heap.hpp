@@ -70,6 +70,11 @@ public:
 
     void make_room(std::size_t bytes) { empties_.make_room(bytes); }
     void pay(std::size_t bytes) { empties_.pay(bytes); }
+    void untouch(std::size_t bytes) {
+        if (bytes != 0) {
+            maker_.runs().untouch(bytes);
+        }
+    }
 
     /// Bytes without any live block, here and in used free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }

@@ -33,7 +33,7 @@ public:
     /// A superblock without any carved block, for `heap`; nullptr when out of memory.
     OwnerLine *make(unsigned size_class, unsigned heap) {
         const unsigned slots = slots_of_class(size_class);
-        const Run run = runs_.allocate(slots, slots, kept);
+        const Run run = runs_.allocate(slots, slots, RunHeap::Touched::later);
         if (run.first == nullptr) {
             return nullptr;
         }
@@ -47,11 +47,16 @@ public:
     /// Free memory that something has used before. A hint: other threads take runs too.
     std::size_t used_memory() const { return runs_.dirty_bytes(); }
 
-    /// So many bytes of superblocks were touched for the first time: as much of that memory goes back, if there is more than
-    /// may lie free.
-    void pay(std::size_t bytes) { runs_.pay(bytes, kept); }
+    /// So many bytes of superblocks were touched for the first time: by how much what is resident is now above the most that it
+    /// was. pay() gives as much of that memory back, if there is more than may lie free.
+    std::size_t touch(std::size_t bytes) { return runs_.touch(bytes); }
+    void pay() { runs_.pay(kept); }
+    RunHeap &runs() { return runs_; }
     static constexpr RunsKept kept = PurgingRuns::beside_superblocks;
     std::size_t may_lie_free() { return kept.bytes(runs_.resident_bytes()); }
+
+    /// Whether a superblock of the class, made from memory that nothing uses yet, would be growth.
+    bool would_grow(unsigned c) { return runs_.would_grow(span_of_class(c)); }
 
     /// Whether that is enough for a superblock of the class.
     bool has_used_run(unsigned c) { return runs_.has_dirty(slots_of_class(c), slots_of_class(c)); }
@@ -71,7 +76,7 @@ public:
     }
 
     /// Takes back a superblock without live blocks.
-    void unmake(OwnerLine *s) { runs_.release(s); }
+    void unmake(OwnerLine *s) { runs_.release(s, /*clean=*/false, span_of(s) - s->extent); }
 
     void seed(std::uint64_t secret) { secret_.store(secret, std::memory_order_relaxed); }
     std::size_t made() const { return made_.load(std::memory_order_relaxed); }

@@ -146,7 +146,7 @@ private:
 
     void carve(OwnerLine *s) {
         touched_ += holdings_.carve(s);
-        if (CAIRN_UNLIKELY(touched_ >= slot_size)) {
+        if (CAIRN_UNLIKELY(touched_ >= holdings_.share(slot_size))) {
             holdings_.global().pay(touched_);
             touched_ = 0;
         }

@@ -11,6 +11,7 @@
 // Cost:    a lock per thread started and ended.
 #pragma once
 
+#include <cairn/run/metadata.hpp>
 #include <cairn/thread/thread_heap.hpp>
 
 #include <new>
@@ -134,7 +135,7 @@ private:
         }
         if (chunk_left_ == 0) {
             void *memory = platform::vm::map(chunk_bytes_);
-            memory = memory != nullptr ? memory : runs.take_for_metadata(chunk_bytes_);
+            memory = memory != nullptr ? memory : take_for_metadata(runs, chunk_bytes_);
             if (memory == nullptr) {
                 return nullptr;
             }

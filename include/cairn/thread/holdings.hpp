@@ -52,9 +52,8 @@ public:
 
     /// Brings the account of one superblock up to date and sets its next border.
     void account(OwnerLine *s) { account_.look_at(s); }
-
     std::uint32_t carve(OwnerLine *s) { return account_.carve(s); }
-    void drop_uncarved(OwnerLine *s) { account_.drop_uncarved(s); }
+    void drop_uncarved(OwnerLine *s) { global_->untouch(account_.drop_uncarved(s)); }
 
     Places<Classes::count> &places() { return places_; }
 

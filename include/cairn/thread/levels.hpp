@@ -149,6 +149,7 @@ public:
         survivor = registry_.repair_after_fork(survivor);
         runs_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
+            runs_.untouch(span_of(s) - s->extent);
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
             if (survivor == nullptr || Global::Notice::heap_of(owner) != survivor) {
                 superblock::recount(s);

@@ -47,10 +47,10 @@ bool visits_come_first(Global &global, unsigned c) {
         return false;
     }
     if (Global::Maker::slots_of_class(c) == 1) {
-        return global.free_bytes() < slot_size;
+        return global.free_bytes() < slot_size && global.maker().would_grow(c);
     }
     global.make_room(SIZE_MAX);
-    return !global.maker().has_used_run(c);
+    return !global.maker().has_used_run(c) && global.maker().would_grow(c);
 }
 
 template <class Global>

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Water line: what is taken from the operating system and what of it is touched, and the most that each ever was.
+//
+// Adds:    how much is touched above that line, which is to be paid for; how much the line of what is taken has risen.
+// Needs:   to be told what is taken, and what of it is touched later than it is taken.
+// Keeps:   a program whose memory goes up and down below a line that it has reached pays nothing for that; who gives back
+//          more than was due has that as credit.
+// Threads: the caller holds a lock; total() any.
+// Cost:    some additions.
+// Source:  docs/decisions/growth-is-above-the-water-line.md
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+namespace cairn {
+
+class WaterLine {
+public:
+    constexpr WaterLine() = default;
+
+    /// Of what is taken, so many bytes more, or less, have nothing behind them.
+    void add_untouched(std::size_t bytes) { untouched_ += bytes; }
+    void drop_untouched(std::size_t bytes) { untouched_ -= std::min(bytes, untouched_); }
+    void forget_untouched() { untouched_ = 0; }
+
+    /// Bytes above the line.
+    std::size_t touched_above(std::size_t taken) const { return above(touched(taken), most_touched_); }
+    std::size_t taken_above(std::size_t taken) const { return above(taken, most_taken_); }
+
+    /// The lines rise to what there is.
+    void raise(std::size_t taken) {
+        total_.store(total() + taken_above(taken), std::memory_order_relaxed);
+        most_taken_ = std::max(most_taken_, taken);
+        most_touched_ = std::max(most_touched_, touched(taken));
+    }
+
+    /// So many bytes were unmapped.
+    void lower(std::size_t bytes) {
+        most_taken_ -= std::min(bytes, most_taken_);
+        most_touched_ -= std::min(bytes, most_touched_);
+    }
+
+    /// What there was before counts no more. What is above a line is still to be paid for.
+    void fall(std::size_t taken) {
+        most_taken_ = std::min(most_taken_, taken);
+        most_touched_ = std::min(most_touched_, touched(taken));
+    }
+
+    /// By how much the line of what is taken has ever risen. Only grows.
+    std::size_t total() const { return total_.load(std::memory_order_relaxed); }
+
+private:
+    std::size_t touched(std::size_t taken) const { return taken - std::min(taken, untouched_); }
+    static std::size_t above(std::size_t now, std::size_t most) { return now > most ? now - most : 0; }
+
+    std::size_t untouched_ = 0;
+    std::size_t most_taken_ = 0;
+    std::size_t most_touched_ = 0;
+    std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written under the lock
+};
+
+} // namespace cairn
