@@ -256,20 +256,20 @@ TEST_P(SuperblockTest, FreeBlocksLookFreeAndLiveOnesDoNot) {
         const std::size_t span = span_of(s_);
         while (live_.size() < shared_->capacity) {
             const std::uintptr_t block = pop_next();
-            ASSERT_FALSE(looks_free(block, shared_->cookie, span));
+            ASSERT_FALSE(looks_free(block, shared_, span));
             // What a program writes: its own numbers and pointers, also into the superblock.
             for (const std::uint64_t word : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0} >> 1,
                                              std::uint64_t{block}, std::uint64_t{memory_}}) {
                 word_of(block) = word;
-                ASSERT_FALSE(looks_free(block, shared_->cookie, span)) << word;
+                ASSERT_FALSE(looks_free(block, shared_, span)) << word;
             }
         }
         for (const std::uintptr_t block : live_) {
             push(s_, block);
-            ASSERT_TRUE(looks_free(block, shared_->cookie, span)) << "a second free has to be seen";
+            ASSERT_TRUE(looks_free(block, shared_, span)) << "a second free has to be seen";
         }
         for (const std::uintptr_t block : live_) {
-            ASSERT_TRUE(looks_free(block, shared_->cookie, span)) << "wherever it is in the list";
+            ASSERT_TRUE(looks_free(block, shared_, span)) << "wherever it is in the list";
         }
     }
 }
@@ -297,7 +297,7 @@ TEST_P(SuperblockTest, RemoteFreesAreTakenInOnceAndWhole) {
     }
     for (const std::uintptr_t block : live_) {
         EXPECT_FALSE(free_remote(s_, block).is_notice()) << "nobody asked to be told";
-        EXPECT_TRUE(looks_free(block, shared_->cookie, span_of(s_)));
+        EXPECT_TRUE(looks_free(block, shared_, span_of(s_)));
     }
     EXPECT_TRUE(has_remote_frees(s_));
     EXPECT_EQ(s_->live(), live_.size()) << "the owner does not know yet";
@@ -352,9 +352,9 @@ TEST_P(SuperblockTest, ARemoteListThatIsNotSoundEndsTheProgramBeforeABlockIsHand
         pop(s_, span_of(s_));
     };
     for (const std::uint64_t damage : {
-             std::uint64_t{0x1234},                                    // written to after the free
-             std::uint64_t{(memory_ + window_size) ^ shared_->cookie}, // to somewhere else
-             std::uint64_t{b ^ shared_->cookie},                       // a ring: freed twice at one time
+             std::uint64_t{0x1234},                               // written to after the free
+             std::uint64_t{(memory_ + window_size) ^ s_->cookie}, // to somewhere else
+             std::uint64_t{b ^ s_->cookie},                       // a ring: freed twice at one time
          }) {
         word_of(b) = damage;
         EXPECT_DEATH(pop_two(), "heap corruption: free block 0x[0-9a-f]+ .* or freed twice");
@@ -410,7 +410,7 @@ TEST_P(SuperblockTest, RandomSequencesAgreeWithTheModel) {
             }
         } else if (what < 75 && !live_.empty()) {
             const std::uintptr_t block = any_live();
-            ASSERT_FALSE(looks_free(block, shared_->cookie, span_of(s_)));
+            ASSERT_FALSE(looks_free(block, shared_, span_of(s_)));
             push(s_, block);
             live_.erase(block);
             free_.insert(block);

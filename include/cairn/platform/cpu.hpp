@@ -42,6 +42,13 @@ inline std::uint64_t ticks_in_order() {
 #endif
 }
 
+/// The same number. The compiler takes it as it is computed: it does not turn `x / 2^n < constant` into a comparison of x with a constant
+/// that fits into no instruction.
+CAIRN_INLINE std::uintptr_t computed(std::uintptr_t number) {
+    asm("" : "+r"(number));
+    return number;
+}
+
 /// Fetches the line at `p`, any address, to be written: others lose it now, not only when it is written. An x86 that does not
 /// know the instruction does nothing.
 CAIRN_INLINE void fetch_to_write(const void *p) {

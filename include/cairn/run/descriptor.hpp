@@ -55,7 +55,7 @@ struct alignas(platform::cache_line) SharedLine {
     std::atomic<void *> owner; ///< the ThreadHeap; only its own thread draws a conclusion from it, between
                                ///< sync::Presence's begin and end
     std::uint64_t reciprocal;  ///< the least number above 2^64 / block size
-    std::uint64_t cookie;      ///< the same as the owner's
+    std::uint64_t key; ///< the owner's cookie and the superblock's address: makes an encoded link an offset
     std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
     std::atomic<std::uint32_t>
         starts_below;         ///< tells the starts of blocks that were carved (is_block_start); relaxed:

@@ -9,6 +9,7 @@
 // Cost:    one load on the way of each free.
 #pragma once
 
+#include <cairn/platform/cpu.hpp>
 #include <cairn/run/segment.hpp>
 
 namespace cairn {
@@ -20,7 +21,7 @@ public:
     static constexpr std::size_t windows = (std::size_t{1} << platform::address_bits) / window_size;
 
     static CAIRN_INLINE WindowKind kind(std::uintptr_t address) {
-        const std::uintptr_t window = address / window_size;
+        const std::uintptr_t window = platform::computed(address / window_size);
         // relaxed: a pointer that came from malloc carries the mapping's history with it; any other pointer
         // only needs some answer.
         return CAIRN_LIKELY(window < windows - 1) // the last one is never ours, see covers()

@@ -85,21 +85,21 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
     const std::uint64_t size = shared->block_size;
     if (!is_block_start(shared, block - memory)) {
         const std::uint64_t number = (block - memory) / size;
-        if (number * size == block - memory && number < shared->marked &&
-            looks_free(block, shared->cookie, span)) {
+        if (number * size == block - memory && number < shared->marked && looks_free(block, shared, span)) {
             double_free(what, p, size); // of a superblock that was cut anew since
         }
         platform::fatal({"invalid pointer: ", what, " ", p,
                          ", which is not the start of a block of size class ", size,
                          " that was ever allocated"});
     }
-    if (CAIRN_UNLIKELY(looks_free(block, shared->cookie, span))) {
+    if (CAIRN_UNLIKELY(looks_free(block, shared, span))) {
         // One chance in 2^47 that it is the program's data; the lists know.
         // relaxed: the program is about to end, or the block is not in the list.
         const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
         const std::uintptr_t first = remote.empty() ? end_mark(memory) : memory + remote.head_offset();
-        if (list_holds(s->free, block, shared->cookie, span, shared->capacity) ||
-            list_holds(first, block, shared->cookie, span, shared->capacity)) {
+        const std::uint64_t cookie = shared->key ^ memory;
+        if (list_holds(s->free, block, cookie, span, shared->capacity) ||
+            list_holds(first, block, cookie, span, shared->capacity)) {
             double_free(what, p, size);
         }
     }

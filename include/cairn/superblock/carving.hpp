@@ -81,7 +81,7 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     for (unsigned i = 1; i < s->slots; ++i) {
         s[i].slots = s->slots; // so that the superblock is found from any of its slots
     }
-    shared->cookie = s->cookie;
+    shared->key = s->cookie ^ memory_of(s);
     shared->reciprocal = reciprocal_of(block_size);
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
@@ -112,6 +112,15 @@ std::uintptr_t chain(const OwnerLine *s, std::uintptr_t first, std::uintptr_t be
     return word ^ cookie;
 }
 
+/// Fetches the lines that the next cutting will look at. Memory that was touched before may be far away, and its first line would
+/// cost more than all the rest of the cutting.
+inline void fetch_blocks(std::uintptr_t first, std::uintptr_t behind, std::size_t size) {
+    const std::size_t step = size > platform::cache_line ? size : platform::cache_line;
+    for (std::uintptr_t block = first; block < behind; block += step) {
+        platform::fetch_to_write(reinterpret_cast<const void *>(block));
+    }
+}
+
 /// Cuts the next blocks: as many as fit the page that the first one ends in; of memory that was touched before, several, however
 /// long they are. False when there are none left.
 inline bool carve(OwnerLine *s) {
@@ -139,6 +148,7 @@ inline bool carve(OwnerLine *s) {
     publish(shared, s->carved);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
+    fetch_blocks(memory + end, memory + std::min(end + (end - from), s->extent), size);
     return true;
 }
 

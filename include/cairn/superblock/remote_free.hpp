@@ -35,8 +35,8 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
     RemoteWord now{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
     RemoteWord next;
     do {
-        const std::uintptr_t link = now.empty() ? end_mark(memory) : memory + now.head_offset();
-        word_of(block) = link ^ shared->cookie;
+        const std::uint64_t link = now.empty() ? end_mark(0) : now.head_offset();
+        word_of(block) = link ^ shared->key;
         next = now.pushed(block - memory);
         // release: pairs with the acquire of whoever takes the list or counts it (take_remote, acknowledge,
         // let_go). acquire: pairs with their release: a push on a word of theirs sees

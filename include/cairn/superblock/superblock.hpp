@@ -44,6 +44,11 @@ inline bool looks_free(std::uintptr_t block, std::uint64_t cookie, std::size_t s
     return same_superblock(word_of(block) ^ cookie, block, span);
 }
 
+/// The same by what every thread may read.
+CAIRN_INLINE bool looks_free(std::uintptr_t block, const SharedLine *shared, std::size_t span) {
+    return (word_of(block) ^ shared->key) < span;
+}
+
 [[noreturn]] CAIRN_COLD inline void report_overwritten(std::uintptr_t block, std::size_t block_size) {
     platform::fatal({"heap corruption: free block ", reinterpret_cast<const void *>(block), " of size class ",
                      std::uint64_t{block_size}, " was written to after it was freed, or freed twice"});

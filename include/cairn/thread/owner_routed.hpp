@@ -63,7 +63,7 @@ public:
             // acquire: pairs with Notices::own(), see ThreadHeap::owns().
             if (CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == heap &&
                              superblock::is_block_start(shared, block % slot_size) &&
-                             !superblock::looks_free(block, shared->cookie, slot_size))) {
+                             !superblock::looks_free(block, shared, slot_size))) {
                 OwnerLine *const s = owner_line_of(shared);
                 const bool border = heap->free_local(s, block);
                 heap->presence().end();
@@ -73,7 +73,7 @@ public:
                 return;
             }
         }
-        free_slow(p);
+        free_slow(p, *this);
     }
 
     /// Zeroed memory; what the kernel has just cleared is not cleared again.
@@ -116,10 +116,11 @@ public:
     }
 
 private:
-    CAIRN_NOINLINE void free_slow(void *p) {
-        threads_.mine()->presence().end();
+    /// Static, so that the pointer is where free() got it.
+    CAIRN_NOINLINE static void free_slow(void *p, OwnerRouted &self) {
+        self.threads_.mine()->presence().end();
         if (p != nullptr) {
-            this->free_checked(p, threads_.heap_for_frees());
+            self.free_checked(p, self.threads_.heap_for_frees());
         }
     }
 };

@@ -19,6 +19,10 @@ inline std::uint64_t ticks_in_order() {
     return 0;
 }
 
+inline std::uintptr_t computed(std::uintptr_t number) {
+    return number;
+}
+
 /// No access in the memory model.
 inline void fetch_to_write(const void *) {}
 
