@@ -13,6 +13,8 @@
 
 #include <cairn/superblock/remote_list.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <unsigned SizeClasses>
@@ -41,21 +43,24 @@ public:
         return s;
     }
 
-    /// The bin whose superblock has the most free bytes, and how many all have together. count for none.
+    /// How many free bytes each bin's superblock has, and all together.
     struct Slack {
-        unsigned widest = SizeClasses;
+        std::uint32_t of[SizeClasses];
         std::size_t free_bytes = 0;
+
+        /// The bin that has the most, which counts no more.
+        unsigned take_widest() {
+            std::uint32_t *const widest = std::max_element(of, of + SizeClasses);
+            free_bytes -= *widest;
+            *widest = 0;
+            return static_cast<unsigned>(widest - of);
+        }
     };
     Slack slack() const {
         Slack all;
-        std::size_t most = 0;
         for (unsigned c = 0; c < SizeClasses; ++c) {
-            const std::size_t bytes = is_empty(c) ? 0 : free_bytes_of(at(c));
-            all.free_bytes += bytes;
-            if (bytes > most) {
-                most = bytes;
-                all.widest = c;
-            }
+            all.of[c] = is_empty(c) ? 0 : free_bytes_of(at(c));
+            all.free_bytes += all.of[c];
         }
         return all;
     }
@@ -69,8 +74,8 @@ public:
 private:
     void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
 
-    static std::size_t free_bytes_of(const OwnerLine *s) {
-        return s->extent - std::size_t{superblock::live_now(s)} * shared_of(s)->block_size;
+    static std::uint32_t free_bytes_of(const OwnerLine *s) {
+        return s->extent - superblock::live_now(s) * shared_of(s)->block_size;
     }
 
     static inline constinit OwnerLine nothing_{1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere,

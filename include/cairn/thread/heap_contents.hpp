@@ -102,9 +102,8 @@ private:
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
     CAIRN_COLD void thin_bins() {
-        for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);
-             slack = bins().slack()) {
-            holdings_.place_anew(bins().take(slack.widest));
+        for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);) {
+            holdings_.place_anew(bins().take(slack.take_widest()));
         }
         holdings_.settle();
         bins_seen_at_ = holdings_.overdraft();
