@@ -72,6 +72,15 @@ def memory(sheet, baseline):
         table(["", "live", *sheet.allocators], lines + [[line[0], "", *line[1:]] for line in means])
 
 
+def faults(sheet, baseline):
+    def ratio(row):
+        base = sheet.rows.get((row.case, baseline))
+        return row.minor_faults / base.minor_faults if row.minor_faults and base and base.minor_faults else None
+    lines = sheet.lines(lambda row: number(row.minor_faults, "%d"))
+    return "Page faults\n\n" + \
+        table(["", *sheet.allocators], [*lines, *sheet.mean("geometric mean, x %s" % baseline, sheet.values(ratio))])
+
+
 def extra(sheet, title, value, form=number, baseline=None):
     """Nothing if nobody asked for it."""
     values = sheet.values(value)
@@ -110,7 +119,7 @@ def whole(found, rows, allocators, baseline, by):
     sheet = Sheet(rows, allocators)
     clients = any(has_client(case) for case in sheet.cases)
     return "\n\n".join([
-        circumstances(found), times(sheet, baseline, by), memory(sheet, baseline),
+        circumstances(found), times(sheet, baseline, by), memory(sheet, baseline), faults(sheet, baseline),
         *extra(sheet, "Resident memory when all is freed, MiB", lambda row: row.drained_kib, mebibytes),
         *extra(sheet, "Resident memory a second later, MiB", lambda row: row.settled_kib, mebibytes),
         *extra(sheet, "Instructions at 1 % of the work, x " + baseline, lambda row: row.instructions_ratio, baseline=baseline),

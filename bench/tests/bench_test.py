@@ -245,6 +245,8 @@ class Markdown(Test):
         said = self.shown(data).stdout
         self.assertIn("|  | glibc | new |\n|---|---:|---:|\n| c | 1 | 1.50 (1.00..2.00) |\n| geometric mean | 1.00 | 1.50 |\n", said)
         self.assertIn("| c | 1.0 | 2.0 | 2.0 |\n", said)
+        self.assertIn("Page faults\n\n|  | glibc | new |\n|---|---:|---:|\n| c | 10 | 10 |\n"
+                      "| geometric mean, x glibc | 1.00 | 1.00 |\n", said)
         self.assertIn("| c | 5 | syscalls: CRASH |\n", said)
         self.assertIn("- c, new: syscalls: CRASH, SIGSEGV\n", said)
         said = self.shown(data, "--baseline", "new").stdout
