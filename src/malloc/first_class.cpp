@@ -44,6 +44,11 @@ SuperblockMaker<Classes> &maker() {
     return heap.levels().global().maker();
 }
 
+/// Odd: no fast path takes it for a thread's heap.
+void *mark_of(const FirstClassHeap &h) {
+    return reinterpret_cast<void *>(address_of(&h) | 1);
+}
+
 void mark_slots(OwnerLine *s, SlotKind kind) {
     Segment *const segment = Segment::of(s);
     segment->set_kinds(segment->slot_of(s), s->slots, kind);
@@ -59,7 +64,7 @@ OwnerLine *make_superblock(FirstClassHeap &h, unsigned c) {
     OwnerLine *const s = maker().make(c, 0);
     if (s != nullptr) {
         mark_slots(s, SlotKind::large_rest);
-        shared_of(s)->owner.store(&h, std::memory_order_relaxed);
+        shared_of(s)->owner.store(mark_of(h), std::memory_order_relaxed);
         ++h.superblocks[c];
         h.touched += s->extent;
     }
@@ -96,7 +101,7 @@ OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
     const auto start = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
     for (const unsigned first : {slot, start}) {
         OwnerLine *const s = &segment->owner_lines[first];
-        if (shared_of(s)->owner.load(std::memory_order_relaxed) == &h && slot - first < s->slots) {
+        if (shared_of(s)->owner.load(std::memory_order_relaxed) == mark_of(h) && slot - first < s->slots) {
             return s;
         }
     }

@@ -3,12 +3,12 @@
 // Block check: what a pointer that a program hands back really is.
 //
 // Adds:    find (which kind of block, or the end of the program), check_live (is it a block's start, and not
-//          free).
+//          free); quick_size, for nearly all of them.
 // Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line
 //          that says what was asked, the address, and the size class where there is one.
 // Threads: any.
-// Cost:    two loads and a few compares; only the slow paths come here.
+// Cost:    quick_size some 25 instructions, find and check_live together some 60.
 #pragma once
 
 #include <cairn/run/window_map.hpp>
@@ -26,6 +26,22 @@ struct Found {
 }
 [[noreturn]] CAIRN_COLD inline void double_free(const char *what, const void *p, std::uint64_t size) {
     platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
+}
+
+/// The size of a live block, if its superblock has one slot and is in a thread's heap; else 0: find() and check_live() know.
+CAIRN_INLINE std::size_t quick_size(const void *p) {
+    const std::uintptr_t block = address_of(p);
+    if (CAIRN_UNLIKELY(WindowMap::kind(block) != WindowKind::segment)) {
+        return 0;
+    }
+    const SharedLine *const shared = shared_line_at(block);
+    // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
+    const std::uintptr_t owner = address_of(shared->owner.load(std::memory_order_relaxed));
+    const bool is_one = owner != 0 && owner % 2 == 0; // odd: of several slots, or nobody's fast path may know
+    return CAIRN_LIKELY(is_one && is_block_start(shared, block % slot_size) &&
+                        !looks_free(block, shared, slot_size))
+               ? shared->block_size
+               : 0;
 }
 
 /// A superblock of several slots lies at a multiple of their number.

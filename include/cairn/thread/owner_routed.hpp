@@ -96,17 +96,31 @@ public:
     /// A block of `size` with the old one's contents, in place where that is possible; nullptr, and the old
     /// one is untouched, when out of memory. p is a live block.
     void *reallocate(void *p, std::size_t size) {
-        const Found found = this->find(p, "realloc of");
+        std::size_t before = superblock::quick_size(p);
+        if (CAIRN_UNLIKELY(before == 0)) {
+            const Found found = this->find(p, "realloc of");
+            if (found.kind != Found::block) {
+                return reallocate_long(found, p, size);
+            }
+            before = this->size_of(found, p, "realloc of");
+        }
+        return size <= before && size >= before / 2 ? p : move(p, before, size);
+    }
+
+private:
+    CAIRN_NOINLINE void *reallocate_long(const Found &found, void *p, std::size_t size) {
         const std::size_t before = this->size_of(found, p, "realloc of");
         if (size <= before && size >= before / 2) {
             return p;
         }
-        if (found.kind != Found::block) {
-            if (void *const same = this->levels_.resize_long(found, p, size)) {
-                this->note_growth();
-                return same;
-            }
+        if (void *const same = this->levels_.resize_long(found, p, size)) {
+            this->note_growth();
+            return same;
         }
+        return move(p, before, size);
+    }
+
+    void *move(void *p, std::size_t before, std::size_t size) {
         void *const to = malloc(size);
         if (to != nullptr) {
             std::memcpy(to, p, size < before ? size : before);
@@ -115,7 +129,6 @@ public:
         return to;
     }
 
-private:
     /// Static, so that the pointer is where free() got it.
     CAIRN_NOINLINE static void free_slow(void *p, OwnerRouted &self) {
         self.threads_.mine()->presence().end();
