@@ -57,7 +57,12 @@ public:
             return false;
         }
         account(before, bytes);
-        runs_.pay(PurgingRuns::beside_blocks);
+        if (bytes < before) {
+            sync::Guard hold(runs_.lock());
+            runs_.unmapped_locked(before - bytes);
+        } else {
+            runs_.pay(PurgingRuns::beside_blocks);
+        }
         return true;
     }
 
