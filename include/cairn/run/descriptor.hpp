@@ -52,9 +52,10 @@ static_assert(sizeof(OwnerLine) == platform::cache_line);
 /// Read by every free; `remote` is written by frees of other threads.
 struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
-    std::atomic<void *> owner; ///< the ThreadHeap; only its own thread draws a conclusion from it, between
-                               ///< sync::Presence's begin and end
-    std::uint64_t reciprocal;  ///< the least number above 2^64 / block size
+    std::atomic<void *>
+        owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
+               ///< sync::Presence's begin and end (any: quick_size)
+    std::uint64_t reciprocal; ///< the least number above 2^64 / block size
     std::uint64_t key; ///< the owner's cookie and the superblock's address: makes an encoded link an offset
     std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
     std::atomic<std::uint32_t>
