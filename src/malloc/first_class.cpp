@@ -241,6 +241,16 @@ void keep_heaps_across_fork() noexcept {
     pthread_atfork(before_fork, after_fork, after_fork);
 }
 
+void untouch_after_fork() noexcept {
+    for (const FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
+        std::size_t held = 0;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            held += h->superblocks[c] * SuperblockMaker<Classes>::span_of_class(c);
+        }
+        maker().runs().untouch(held - h->touched);
+    }
+}
+
 FirstClassHeap *create() noexcept {
     void *const memory = heap.malloc(sizeof(FirstClassHeap));
     if (memory == nullptr) {

@@ -22,4 +22,8 @@ namespace cairn::process_heap {
 /// Once, when the library is loaded: first-class heaps then are whole in the child of a fork.
 void keep_heaps_across_fork() noexcept;
 
+/// In the child, after the process heap's repair and before the heaps are let go: what their superblocks have not touched is
+/// counted anew, since that repair looks at its own superblocks only.
+void untouch_after_fork() noexcept;
+
 } // namespace cairn::process_heap

@@ -59,6 +59,7 @@ void in_child() {
     if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {
         sync::Ranked::forget_held();
         heap.repair_after_fork();
+        untouch_after_fork();
     }
 }
 

@@ -482,38 +482,4 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
     }
 }
 
-TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
-    auto *const heap = levels->open();
-    const auto keep_one = [&] { // a superblock without live blocks, in the global heap
-        void *const p = heap->malloc_class(class_of_48);
-        heap->free_local(superblock::find(p, "free of").line, address_of(p));
-        EXPECT_TRUE(heap->give_empty());
-    };
-    const auto kept = [&] { return levels->global().stock().empty_bytes(); };
-    const auto malloc_long = [&](std::size_t size) {
-        bool clean = true;
-        return levels->malloc_long(size, 16, clean);
-    };
-    const auto free_long = [&](void *p) { levels->free_long(superblock::find(p, "free of"), p); };
-
-    void *const used = malloc_long(5 * slot_size);
-    keep_one();
-    EXPECT_EQ(kept(), slot_size);
-    free_long(used);
-    EXPECT_EQ(malloc_long(4 * slot_size), used);
-    EXPECT_EQ(kept(), slot_size) << "a used run of five slots served it";
-    EXPECT_NE(malloc_long(2 * slot_size), nullptr);
-    EXPECT_EQ(kept(), 0u) << "one slot is left of that run: the superblock may make a longer one of it";
-    void *const longest = malloc_long(LargeHeap::largest);
-    void *const behind = malloc_long(8 * slot_size);
-    ASSERT_EQ(behind, static_cast<char *>(longest) + LargeHeap::largest);
-    keep_one();
-    EXPECT_EQ(kept(), slot_size);
-    free_long(longest);
-    free_long(behind);
-    EXPECT_NE(malloc_long(LargeHeap::largest + 1), nullptr);
-    EXPECT_EQ(kept(), 0u) << "a huge block's memory is new, whatever used runs there are";
-}
-
 } // namespace

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// Levels: long blocks use what lies free above them; after a fork, what is touched is counted anew.
+#include <allocators/cairn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+using namespace cairn;
+
+namespace {
+
+using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
+
+const unsigned class_of_48 = Classes::class_of(48);
+
+/// Superblocks are paid for as they are cut. In the child the slots say what is a superblock, each superblock how far it is cut.
+TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
+    for (const bool survives : {true, false}) {
+        const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+        auto *const mine = levels->open();
+        auto *const of_another = levels->open();
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            ASSERT_NE((c % 3 == 0 ? of_another : mine)->malloc_class(c), nullptr);
+        }
+        RunHeap &runs = levels->global().maker().runs();
+        std::size_t untouched = 0;
+        superblock::for_each(runs, [&](const OwnerLine *s) { untouched += span_of(s) - s->extent; });
+        ASSERT_GT(untouched, 1_MiB);
+        runs.pay(PurgingRuns::beside_superblocks);
+        ASSERT_EQ(runs.touch(0), 0u) << "the line is at what is touched";
+
+        levels->repair_after_fork(survives ? mine : nullptr);
+        EXPECT_LT(runs.touch(0), 2 * slot_size) << "but for what each heap had still to tell";
+        runs.pay(PurgingRuns::beside_superblocks);
+        EXPECT_EQ(runs.touch(untouched), untouched);
+    }
+}
+
+TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    auto *const heap = levels->open();
+    const auto keep_one = [&] { // a superblock without live blocks, in the global heap
+        void *const p = heap->malloc_class(class_of_48);
+        heap->free_local(superblock::find(p, "free of").line, address_of(p));
+        EXPECT_TRUE(heap->give_empty());
+    };
+    const auto kept = [&] { return levels->global().stock().empty_bytes(); };
+    const auto malloc_long = [&](std::size_t size) {
+        bool clean = true;
+        return levels->malloc_long(size, 16, clean);
+    };
+    const auto free_long = [&](void *p) { levels->free_long(superblock::find(p, "free of"), p); };
+
+    void *const used = malloc_long(5 * slot_size);
+    keep_one();
+    EXPECT_EQ(kept(), slot_size);
+    free_long(used);
+    EXPECT_EQ(malloc_long(4 * slot_size), used);
+    EXPECT_EQ(kept(), slot_size) << "a used run of five slots served it";
+    EXPECT_NE(malloc_long(2 * slot_size), nullptr);
+    EXPECT_EQ(kept(), 0u) << "one slot is left of that run: the superblock may make a longer one of it";
+    void *const longest = malloc_long(LargeHeap::largest);
+    void *const behind = malloc_long(8 * slot_size);
+    ASSERT_EQ(behind, static_cast<char *>(longest) + LargeHeap::largest);
+    keep_one();
+    EXPECT_EQ(kept(), slot_size);
+    free_long(longest);
+    free_long(behind);
+    EXPECT_NE(malloc_long(LargeHeap::largest + 1), nullptr);
+    EXPECT_EQ(kept(), 0u) << "a huge block's memory is new, whatever used runs there are";
+}
+
+} // namespace
