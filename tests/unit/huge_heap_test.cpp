@@ -8,9 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -301,6 +304,43 @@ TEST_F(HugeHeapTest, ManyBlocksAreToldApart) {
         ASSERT_EQ(now.huge_live_blocks, model.size());
         ASSERT_EQ(now.free_dirty, heap_.cached_bytes());
     }
+}
+
+/// Out of memory: what another thread is just then unmapping will be there in a moment. The test may come too late to see
+/// that, and the other thread may be stopped for longer than anybody waits.
+TEST_F(HugeHeapTest, WhoGivesUpWaitsForWhatOthersUnmap) {
+    constexpr int enough = 10;
+    int waited = 0;
+    int in_vain = 0;
+    for (int round = 0; round < 2000 && waited < enough && in_vain < enough; ++round) {
+        char *const p = malloc(HugeCache::limit + 1_MiB); // none that is kept
+        ASSERT_NE(p, nullptr);
+        ASSERT_FALSE(heap_.give_up()) << "there is nothing";
+        std::atomic<bool> asking{false};
+        std::atomic<bool> freed{false};
+        runs_.lock().lock();
+        std::thread freeing([&] {
+            free(p);
+            freed = true;
+        });
+        std::thread out_of_memory([&] {
+            while (!freed) {
+                asking = true;
+                if (heap_.give_up()) {
+                    ++(test::mapped(p) ? in_vain : waited);
+                    return;
+                }
+            }
+        });
+        while (heap_.live_bytes() != 0 || !asking) {
+            platform::yield();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        runs_.lock().unlock();
+        freeing.join();
+        out_of_memory.join();
+    }
+    EXPECT_EQ(waited, enough) << in_vain << " times it did not";
 }
 
 TEST_F(HugeHeapTest, WhereSpaceIsShortTheCacheIsGivenUpAndNothingIsLost) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Levels: long blocks use what lies free above them; after a fork, what is touched is counted anew.
+// Levels: long blocks use what lies free above them; what is told to a heap that no thread has; after a fork, what is touched
+// is counted anew.
 #include <allocators/cairn.hpp>
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <vector>
 
 using namespace cairn;
 
@@ -15,6 +17,71 @@ using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, Flagshi
 using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 
 const unsigned class_of_48 = Classes::class_of(48);
+
+/// A heap whose thread ends while another thread, which has just freed so many of its blocks that the owner is to be told, has
+/// not told it yet: the superblock can not be handed over.
+class NoticeToTheDead : public testing::Test {
+protected:
+    using Heap = Levels<Classes, Discipline>::Heap;
+
+    NoticeToTheDead() {
+        Heap *const heap = levels_->open();
+        heap_ = heap;
+        std::vector<void *> blocks(1000); // of one superblock
+        for (void *&p : blocks) {
+            p = heap->malloc_class(class_of_48);
+        }
+        s_ = superblock::find(blocks[0], "free of").line;
+        do {
+            told_ = superblock::free_remote(s_, address_of(blocks.back()));
+            blocks.pop_back();
+        } while (!told_.is_notice());
+        left_ = blocks.size();
+        heap->hand_over();
+        EXPECT_NE(remote().owner(), 0u) << "it belongs to the dead";
+    }
+
+    RemoteWord remote() const { return RemoteWord{shared_of(s_)->remote.load()}; }
+    PendingSuperblocks *deliver() { return levels_->global().notice(s_, told_.word); }
+
+    void expect_handed_over() {
+        EXPECT_EQ(remote().owner(), 0u);
+        EXPECT_FALSE(remote().queued());
+        EXPECT_EQ(shared_of(s_)->owner.load(), nullptr);
+        EXPECT_EQ(s_->accounted, left_);
+        EXPECT_EQ(heap_->holdings().held(), 0u);
+        Heap *const next = levels_->open();
+        EXPECT_EQ(next, heap_);
+        next->malloc_class(class_of_48);
+        EXPECT_TRUE(next->owns(s_)) << "it serves the next one";
+    }
+
+    std::unique_ptr<Levels<Classes, Discipline>> levels_ =
+        std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    Heap *heap_ = nullptr;
+    OwnerLine *s_ = nullptr;
+    superblock::RemoteFree told_{};
+    std::size_t left_ = 0;
+};
+
+TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
+    levels_->registry().close(heap_);
+    PendingSuperblocks *const tray = deliver();
+    ASSERT_EQ(tray, &heap_->tray());
+    ASSERT_TRUE(tray->idle());
+    EXPECT_NE(remote().owner(), 0u);
+    levels_->registry().tend(*tray);
+    expect_handed_over();
+}
+
+TEST_F(NoticeToTheDead, WhatWasToldBeforeTheHeapIsIdleItsLastThreadHandsOver) {
+    PendingSuperblocks *const tray = deliver();
+    ASSERT_FALSE(tray->idle());
+    levels_->registry().tend(*tray);
+    EXPECT_NE(remote().owner(), 0u) << "whose heap is in use is not for others";
+    levels_->registry().close(heap_);
+    expect_handed_over();
+}
 
 /// Superblocks are paid for as they are cut. In the child the slots say what is a superblock, each superblock how far it is cut.
 TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {

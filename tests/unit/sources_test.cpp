@@ -9,6 +9,9 @@
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 
+#include "../process/works_filter.hpp"
+#include "process_memory.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,11 +29,11 @@ using namespace cairn;
 
 namespace {
 
-/// Is the page at p mapped?
-bool mapped(const void *p) {
-    unsigned char residency = 0;
-    void *const page = reinterpret_cast<void *>(align_down(address_of(p), platform::vm::page_size()));
-    return mincore(page, 1, &residency) == 0;
+using test::mapped;
+
+/// Status 77: no seccomp filters here.
+bool passed_or_skipped(int status) {
+    return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
 }
 
 std::uintptr_t program_break() {
@@ -78,6 +81,67 @@ TEST(MmapHeapDeathTest, StopsAtAForeignPointer) {
     EXPECT_DEATH(heap.free(&heap), "not a block of this MmapHeap");
     heap.free(p);
     EXPECT_DEATH(heap.free(p), "not a block of this MmapHeap");
+}
+
+/// As for a hole in a mapping where the kernel has no further one for us.
+TEST(MmapHeapDeathTest, GivesAtLeastThePagesBackWhereUnmappingIsRefused) {
+    EXPECT_EXIT(
+        {
+            MmapHeap heap;
+            auto *const p = static_cast<char *>(heap.malloc(100'000));
+            std::fill_n(p, 100'000, 'x');
+            void *const q = heap.memalign(1_MiB, 100'000);
+            process_test::Filter().deny(SYS_munmap, ENOMEM).install();
+            heap.free(p);
+            EXPECT_TRUE(mapped(p));
+            EXPECT_EQ(test::resident(p, 98'304), 0u);
+            EXPECT_TRUE(heap.owns(p)) << "so that nobody else has the address";
+            // What is too long by an alignment is cut off in front, behind, or both.
+            for (std::size_t wanted = 1_MiB; wanted <= 64_MiB; wanted *= 2) {
+                EXPECT_EQ(heap.memalign(wanted, 100'000), nullptr);
+            }
+            EXPECT_TRUE(heap.owns(q));
+            _exit(testing::Test::HasFailure());
+        },
+        passed_or_skipped, "");
+}
+
+TEST(MmapHeapDeathTest, ABlockThatCanNotBeRecordedGoesBack) {
+    EXPECT_EXIT(
+        {
+            MmapHeap heap;
+            const std::size_t page = platform::vm::page_size();
+            process_test::Filter().deny_above(SYS_mmap, 1, static_cast<unsigned>(page), ENOMEM).install();
+            unsigned blocks = 0;
+            while (heap.malloc(page) != nullptr) { // until the table would be longer than a page
+                ++blocks;
+            }
+            EXPECT_GE(blocks, 100u);
+            const std::size_t before = test::address_space();
+            EXPECT_EQ(heap.malloc(page), nullptr);
+            EXPECT_EQ(test::address_space(), before);
+            heap.clear();
+            EXPECT_NE(heap.malloc(page), nullptr);
+            _exit(testing::Test::HasFailure());
+        },
+        passed_or_skipped, "");
+}
+
+TEST(KernelPagesDeathTest, GivesAtLeastThePagesBackWhereUnmappingIsRefused) {
+    EXPECT_EXIT(
+        {
+            KernelPages pages;
+            auto *const p = static_cast<char *>(pages.map(98'304, 1));
+            std::fill_n(p, 98'304, 'x');
+            process_test::Filter().deny(SYS_munmap, ENOMEM).install();
+            pages.unmap(p, 98'304);
+            EXPECT_TRUE(mapped(p));
+            EXPECT_EQ(test::resident(p, 98'304), 0u);
+            auto *const q = static_cast<char *>(pages.map(98'304, 1_MiB));
+            EXPECT_TRUE(q != nullptr && address_of(q) % 1_MiB == 0) << "nothing is cut off";
+            _exit(testing::Test::HasFailure());
+        },
+        passed_or_skipped, "");
 }
 
 TEST(KernelPages, AreAlignedAndNoLongerThanAskedFor) {
