@@ -10,6 +10,7 @@ namespace cairn::process_heap {
 namespace {
 
 using Classes = Heap::SizeClasses;
+using Discipline = Heap::Level::Global::Emptiness;
 
 /// A block too long for a superblock. Its node is a small block of the same heap and not a header before the
 /// block: so the block keeps its alignment, and a wrong pointer is looked up instead of read.
@@ -108,11 +109,18 @@ OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
     return nullptr;
 }
 
+/// Where it belongs by how full it is now.
+void place(FirstClassHeap &h, OwnerLine *s) {
+    h.places.take_out(s);
+    s->accounted = s->live();
+    h.places.put(s);
+}
+
 void *allocate_small(FirstClassHeap &h, unsigned c) {
     OwnerLine *s = h.current[c];
     while (s == nullptr || (superblock::is_end(s->free) && !carve(h, s))) {
         if (s != nullptr) {
-            h.places.put(s);
+            place(h, s);
         }
         s = h.places.take_fullest(c);
         if (s == nullptr && (s = make_superblock(h, c)) == nullptr) {
@@ -137,9 +145,9 @@ void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {
     if (s->live() == 0) {
         h.places.take_out(s);
         give_back(h, s);
-    } else if (s->place == Place::full) {
-        h.places.take_out(s);
-        h.places.put(s);
+    } else if (s->place == Place::full ||
+               s->accounted >= s->live() + Discipline::step_of(shared_of(s)->capacity)) {
+        place(h, s);
     }
 }
 

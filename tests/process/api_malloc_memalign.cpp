@@ -68,4 +68,7 @@ int main() {
     void *const p = memalign(opaque(std::size_t{0}), 64);
     touch(p, 64, 1);
     free(p);
+    errno = 0;
+    CHECK(memalign(opaque(SIZE_MAX / 2 + 2), 64) == nullptr &&
+          errno == EINVAL); // no power of two is so large
 }

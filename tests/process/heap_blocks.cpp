@@ -83,6 +83,32 @@ void borders(cairn_heap *heap) {
     cairn_heap_free(heap, aligned);
 }
 
+/// What is freed in a superblock that was full is given again before memory that nothing has used.
+void full_superblocks(cairn_heap *heap) {
+    constexpr std::size_t size = 1 * KiB;
+    constexpr unsigned of_a_superblock = 64 * KiB / size;
+    void *full[4 * of_a_superblock];
+    for (void *&p : full) {
+        CHECK((p = cairn_heap_alloc(heap, size)) != nullptr);
+    }
+    cairn_heap_free(heap, full[7]);
+    cairn_heap_free(heap, full[of_a_superblock + 7]);
+    unsigned again = 0;
+    void *more[of_a_superblock + 2];
+    for (void *&p : more) {
+        CHECK((p = cairn_heap_alloc(heap, size)) != nullptr);
+        again += p == full[7] || p == full[of_a_superblock + 7];
+    }
+    CHECK(again == 2);
+    full[7] = full[of_a_superblock + 7] = nullptr;
+    for (void *const p : full) {
+        cairn_heap_free(heap, p);
+    }
+    for (void *const p : more) {
+        cairn_heap_free(heap, p);
+    }
+}
+
 void errors(cairn_heap *heap) {
     errno = 0;
     CHECK(cairn_heap_alloc(heap, opaque(SIZE_MAX)) == nullptr && errno == ENOMEM);
@@ -101,6 +127,7 @@ void errors(cairn_heap *heap) {
 int main() {
     cairn_heap *const heap = cairn_heap_create();
     CHECK(heap != nullptr);
+    full_superblocks(heap);
     borders(heap);
     errors(heap);
     random_work(heap);

@@ -106,6 +106,33 @@ TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
     }
 }
 
+/// What a visitor had begun in the heap of the thread that forks, nobody ends: the child knows by the descriptors alone what it has.
+TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    auto *const heap = levels->open();
+    std::vector<void *> blocks(3000);
+    for (void *&p : blocks) {
+        p = heap->malloc_class(class_of_48);
+    }
+    const auto mine = [&] {
+        std::size_t count = 0;
+        superblock::for_each(levels->global().maker().runs(),
+                             [&](const OwnerLine *s) { count += heap->owns(s); });
+        return count;
+    };
+    ASSERT_GE(mine(), 2u);
+    ASSERT_TRUE(heap->presence().try_visit());
+    levels->repair_after_fork(heap);
+    EXPECT_EQ(mine(), 0u);
+    EXPECT_EQ(heap->holdings().held(), 0u);
+    for (int i = 0; i < 1000; ++i) {
+        ASSERT_NE(heap->malloc_class(class_of_48), nullptr);
+    }
+    EXPECT_GE(mine(), 1u);
+    EXPECT_TRUE(heap->presence().try_visit()) << "nobody is in";
+    heap->presence().end_visit();
+}
+
 TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
     auto *const heap = levels->open();

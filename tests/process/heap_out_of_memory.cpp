@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// First-class heaps: out of memory is an answer, for blocks of each kind and for heaps; afterwards everything works.
+// link: so
+// ulimit-v: 131072
+#include "process_test.hpp"
+
+#include <cairn/cairn.h>
+
+#include <cerrno>
+
+using namespace process_test;
+
+namespace {
+
+/// Takes blocks until there is no memory; each holds the one before it.
+void **exhaust(cairn_heap *heap, std::size_t size) {
+    void **last = nullptr;
+    errno = 0;
+    while (auto *const p = static_cast<void **>(cairn_heap_alloc(heap, size))) {
+        *p = last;
+        last = p;
+    }
+    CHECK(errno == ENOMEM);
+    return last;
+}
+
+void free_all(cairn_heap *heap, void **last) {
+    while (last != nullptr) {
+        auto *const before = static_cast<void **>(*last);
+        cairn_heap_free(heap, last);
+        last = before;
+    }
+}
+
+} // namespace
+
+int main() {
+    for (int round = 0; round < 3; ++round) {
+        cairn_heap *const heap = cairn_heap_create();
+        CHECK(heap != nullptr);
+        void **last[4];
+        unsigned sizes = 0;
+        for (const std::size_t size : {8 * MiB, 200 * KiB, 3 * KiB, std::size_t{16}}) {
+            last[sizes++] = exhaust(heap, size);
+        }
+        CHECK(last[0] != nullptr);
+        static cairn_heap *heaps[10000];
+        unsigned made = 0;
+        errno = 0;
+        while ((heaps[made] = cairn_heap_create()) != nullptr) {
+            CHECK(++made < sizeof heaps / sizeof *heaps);
+        }
+        CHECK(errno == ENOMEM);
+        while (made != 0) {
+            cairn_heap_destroy(heaps[--made]);
+        }
+        for (unsigned i = 0; i < sizes; ++i) {
+            free_all(heap, last[i]);
+        }
+        CHECK(cairn_heap_alloc(heap, 8 * MiB) != nullptr);
+        cairn_heap_destroy(heap);
+    }
+}
