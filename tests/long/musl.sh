@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# musl: the library built against musl (Debian's musl-tools) and C programs run on it. Debian has no C++ library for musl: the
-# headers of glibc's libstdc++ are made to do by a few declarations, of which nothing is linked. Left out: C++ programs, and the
-# process tests, which are C++ and ask glibc for some of what they use.
+# musl: the library built against musl (Debian's musl-tools), with assertions, a C program run on it, and the process tests. Debian
+# has no C++ library for musl: the headers of glibc's libstdc++ are made to do by a few declarations, of which nothing is linked.
+# Left out is what needs more than headers, or asks glibc for what musl has not; each has its reason below.
 . "$(dirname "$0")/lib/common.sh"
-packages musl-tools g++ linux-libc-dev
+packages musl-tools g++ linux-libc-dev python3
 machine=$(uname -m)-linux
 mkdir -p "$work/include"
 for folder in linux asm-generic; do ln -sfn /usr/include/$folder "$work/include/$folder"; done
@@ -16,15 +16,23 @@ extern "C" int pthread_cond_clockwait(pthread_cond_t *, pthread_mutex_t *, clock
 extern "C" int pthread_mutex_clocklock(pthread_mutex_t *, clockid_t, const timespec *);
 END
 version=$(g++ -dumpversion)
+
+# compile SOURCE OBJECT OPTIONS...
+compile() {
+    source=$1 object=$2
+    shift 2
+    g++ -std=c++20 -O2 -nostdinc++ '-D__GLIBC_PREREQ(a,b)=0' -D__locale_t=locale_t \
+        -isystem "/usr/include/c++/$version" -isystem "/usr/include/$machine-gnu/c++/$version" \
+        -specs="/usr/lib/$machine-musl/musl-gcc.specs" -idirafter "$work/include" -include "$work/shim.hpp" \
+        -I"$root/include" -I"$root" -fno-rtti -fno-threadsafe-statics -fno-builtin-malloc -fno-builtin-calloc \
+        -fno-builtin-realloc -fno-builtin-free "$@" -c "$source" -o "$object"
+}
+
 for source in "$root"/src/malloc/*.cpp; do
     exceptions=-fno-exceptions
     case $source in */new_handler.cpp) exceptions=-fexceptions ;; esac
-    g++ -std=c++20 -O2 -fPIC -nostdinc++ '-D__GLIBC_PREREQ(a,b)=0' -D__locale_t=locale_t \
-        -isystem "/usr/include/c++/$version" -isystem "/usr/include/$machine-gnu/c++/$version" \
-        -specs="/usr/lib/$machine-musl/musl-gcc.specs" -idirafter "$work/include" -include "$work/shim.hpp" \
-        -I"$root/include" -I"$root" -I"$root/src/malloc" -DCAIRN_VERSION='"0.1.0"' $exceptions -fno-rtti \
-        -fno-threadsafe-statics -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc \
-        -fno-builtin-realloc -fno-builtin-free -c "$source" -o "$work/$(basename "$source").o" || fail "$source does not compile"
+    compile "$source" "$work/$(basename "$source").o" -fPIC -I"$root/src/malloc" '-DCAIRN_VERSION="0.1.0"' $exceptions \
+        -fvisibility=hidden -ftls-model=initial-exec || fail "$source does not compile"
 done
 musl-gcc -shared -o "$work/libcairn.so" "$work"/*.cpp.o -nodefaultlibs -lgcc -lc -lgcc || fail "the library does not link"
 
@@ -89,4 +97,54 @@ for misuse in twice interior; do
 done
 LD_PRELOAD=$work/libcairn.so CAIRN_STATS=json:$work/statistics.json "$work/work" || fail "with CAIRN_STATS"
 grep -q cairn "$work/statistics.json" 2>/dev/null || fail "the library was not in the process"
-result "built, a threaded C program with forks right, misuse stopped"
+
+# The process tests, linked with the library: what they start is linked with glibc, where nothing of musl's may be preloaded.
+mkdir -p "$work/tests"
+cat >>"$work/shim.hpp" <<'END'
+#include <stddef.h>
+extern "C" int malloc_trim(size_t);
+extern "C" void *pvalloc(size_t);
+inline const char *strerrorname_np(int) { return "an error"; }
+END
+echo '#include <new>
+const std::nothrow_t std::nothrow{};' >"$work/nothrow.cpp"
+compile "$work/nothrow.cpp" "$work/nothrow.o" || fail "nothrow.cpp does not compile"
+right=0 wrong='' left=0
+for source in "$root"/tests/process/*.cpp; do
+    test=$(basename "$source" .cpp)
+    reason=
+    case $test in
+    memory_new_handler* | memory_new_throws | life_thread_destructors | sharing_passive_false)
+        reason="exceptions, destructors of threads, streams: of the C++ library"
+        ;;
+    libc_*) reason="the declarations are glibc's" ;;
+    heap_touches | report_static) reason="linked with the archive" ;;
+    hardened_misuse) reason="another library" ;;
+    life_before_and_after_main) reason="musl runs no .preinit_array" ;;
+    life_fork_in_handler) reason="musl does not tell whether there are threads: a child may not return from the handler" ;;
+    esac
+    if [ -n "$reason" ]; then
+        echo "$test: left out: $reason"
+        left=$((left + 1))
+        continue
+    fi
+    status=0
+    {
+        compile "$source" "$work/tests/$test.o" -fno-exceptions &&
+            musl-gcc -o "$work/tests/$test" "$work/tests/$test.o" "$work/nothrow.o" "$work/libcairn.so" -Wl,-rpath,"$work" &&
+            timeout 600 python3 "$root/tools/run_process_test.py" --link=so --library="$work/libcairn.so" "$source" "$work/tests/$test"
+    } >"$work/tests/$test.log" 2>&1 || status=$?
+    case $status in
+    0) right=$((right + 1)) ;;
+    77)
+        echo "$test: can not run here"
+        left=$((left + 1))
+        ;;
+    *)
+        echo "$test: status $status: $(tail -n 1 "$work/tests/$test.log")"
+        wrong="$wrong $test"
+        ;;
+    esac
+done
+[ -z "$wrong" ] || fail "$right of the process tests right, $left left out, wrong:$wrong"
+result "built, a threaded C program with forks right, misuse stopped; $right of the process tests right, $left left out"
