@@ -109,6 +109,7 @@ struct Atomic {
         }
         mine.spins_out = 0;
         announce(step(p, Step::load, order == __ATOMIC_SEQ_CST));
+        late_meets(of(p), order == __ATOMIC_SEQ_CST);
         const unsigned location = g.memory.location(of(p), size);
         const std::uint32_t since = g.explorer->since(g.current);
         const auto seen = g.memory.load(g.current, location, order, since == 0 ? 0 : since - 1, choices());
@@ -116,14 +117,18 @@ struct Atomic {
             g.cut = true;
             end_execution();
         }
-        const auto value = static_cast<T>(seen.message->value);
+        Value value = seen.message->value;
+        const bool late = g.late.reads_late(g.current, g.memory.now(g.current), of(p), value);
+        g.late.loaded(g.current, g.memory.now(g.current), of(p), value, order == __ATOMIC_RELAXED);
         tell("load   %-14s %llx   %s%s   [%s]", name_of(of(p)).c_str(),
              static_cast<unsigned long long>(value), order_name(order),
-             seen.message->time < g.memory.newest(location).time ? "   (an old value)" : "",
+             late                                                  ? "   (what is stored later)"
+             : seen.message->time < g.memory.newest(location).time ? "   (an old value)"
+                                                                   : "",
              place(code).c_str());
         looks_at(of(p), *seen.message, false, code);
         taken(0, seen.message->number + 1);
-        return value;
+        return static_cast<T>(value);
     }
 
     static void store(volatile T *p, T value, int order, const void *code) {
@@ -136,14 +141,24 @@ struct Atomic {
         order = sites.order_of(code, Site::store, order);
         g.fibres[g.current].spins_out = 0;
         announce(step(p, Step::update, order == __ATOMIC_SEQ_CST));
+        late_meets(of(p), order == __ATOMIC_SEQ_CST);
         const unsigned location = g.memory.location(of(p), size);
         g.shadow.writes(of(p), size);
         const std::uint32_t made = g.memory.store(g.current, location, static_cast<Value>(value), order,
                                                   g.kernel->options.insert, choices());
         tell("store  %-14s %llx   %s   [%s]", name_of(of(p)).c_str(), static_cast<unsigned long long>(value),
              order_name(order), place(code).c_str());
+        stored(of(p), location, nullptr, static_cast<Value>(value));
         access(of(p), Shadow::atomic_write, code);
         taken(made + 1, 0);
+    }
+    /// For loads that have read it before.
+    static void stored(std::uintptr_t address, unsigned location, const Value *read, Value value) {
+        Engine &g = e();
+        if (g.late.stored(g.current, g.memory.now(g.current), address, read, value)) {
+            tell("       which thread %u has read", g.late.thread());
+            g.memory.was_read_by(g.late.thread(), g.late.clock(), location);
+        }
     }
 
     /// change(old, desired): false when nothing is stored.
@@ -167,6 +182,7 @@ struct Atomic {
         failure = failure < 0 ? order : failure;
         g.fibres[g.current].spins_out = 0;
         announce(step(p, Step::update, order == __ATOMIC_SEQ_CST || failure == __ATOMIC_SEQ_CST));
+        late_meets(of(p), order == __ATOMIC_SEQ_CST || failure == __ATOMIC_SEQ_CST);
         const unsigned location = g.memory.location(of(p), size);
         g.shadow.writes(of(p), size);
         std::uint32_t made = 0;
@@ -181,6 +197,11 @@ struct Atomic {
         Message mine = *seen.message;
         if (done) {
             mine.time = std::max(mine.time, g.memory.now(g.current).time(location));
+        }
+        if (done) {
+            stored(of(p), location, &seen.message->value, desired);
+        } else {
+            g.late.loaded(g.current, g.memory.now(g.current), of(p), seen.message->value, false);
         }
         looks_at(of(p), mine, true, code);
         taken(done ? made + 1 : 0, seen.message->number + 1);
@@ -221,6 +242,7 @@ void fence(int order, const void *code) {
         return;
     }
     order = sites.order_of(code, Site::fence, order);
+    late_meets_fence(g->current, order == __ATOMIC_SEQ_CST);
     if (order != __ATOMIC_SEQ_CST) {
         g->memory.fence(g->current, order);
         return;

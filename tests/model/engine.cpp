@@ -130,9 +130,11 @@ __attribute__((noinline)) void run_until_back(unsigned who) {
 }
 __attribute__((noinline)) void finish_kernel() {
     std::memcpy(locals.begin, locals.pristine.data(), locals.size);
+    e().finishing = true;
     if (_setjmp(e().scheduler) == 0) {
         e().kernel->finish(e().object);
     }
+    e().finishing = false;
 }
 
 } // namespace
@@ -230,6 +232,21 @@ void taken(std::uint32_t made, std::uint32_t read) {
     ++g.memory.now(g.current).clock[g.current];
 }
 
+void late_meets_fence(unsigned thread, bool full) {
+    Engine &g = e();
+    if (g.late.is_behind(g.memory.now(thread)) && (full || thread == g.late.thread())) {
+        g.cut = true;
+        end_execution();
+    }
+}
+void late_meets(std::uintptr_t where, bool all_order) {
+    Engine &g = e();
+    if (g.late.is_behind(g.memory.now(g.current)) && (all_order || g.late.is_at(where))) {
+        g.cut = true;
+        end_execution();
+    }
+}
+
 void execute() {
     Engine &g = e();
     g.memory.clear();
@@ -262,6 +279,10 @@ void execute() {
         run_until_back(next);
     }
     g.current = outside;
+    if (g.late.is_open()) { // what was read has not been stored: no execution
+        g.failed = false;
+        g.cut = true;
+    }
     if (!g.failed && !g.cut) {
         finish_kernel();
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "explorer.hpp"
+#include "late.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
 
@@ -72,6 +73,7 @@ struct Fibre {
 struct Engine {
     Memory memory;
     Shadow shadow;
+    Late late;
     Fibre fibres[most_threads];
     Explorer *explorer = nullptr;
     const AnyKernel *kernel = nullptr;
@@ -83,6 +85,7 @@ struct Engine {
     bool failed = false;
     bool cut = false;
     bool over = false;
+    bool finishing = false; ///< the kernel's finish() runs
     bool telling = false;
     Shown shown;
     bool alone = false; ///< after a fork: one thread, which sees everything
@@ -112,6 +115,10 @@ void taken(std::uint32_t made, std::uint32_t read);
 /// The current fibre is left for ever, in this execution; `end_execution`: and so are all others.
 void leave_fibre();
 [[noreturn]] void end_execution();
+
+/// `thread` passes a fence, or looks at the place: the end of an execution with a late read that this rules out.
+void late_meets_fence(unsigned thread, bool full);
+void late_meets(std::uintptr_t where, bool all_order);
 
 /// The story of an execution that is replayed.
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -65,7 +65,7 @@ public:
             std::fill_n(clock_[i], most_threads, 0u);
         }
         preempted_ = 0;
-        if (options_.explore == Explore::random) {
+        if (options_.explore == Explore::random && !again_) {
             nodes_.clear();
         }
         for (Candidate &c : now_) {
@@ -73,8 +73,21 @@ public:
         }
     }
 
+    /// The last execution once more, as far as it goes the same way. The choices stay as they were.
+    void begin_again() {
+        again_ = true;
+        depth_ = 0;
+    }
+    void end_again() {
+        again_ = false;
+        depth_ = static_cast<unsigned>(nodes_.size());
+    }
+
     /// Which thread takes its step; nobody: all that could has been seen in other executions.
     unsigned next(const Candidate *candidates, unsigned current) {
+        if (again_) {
+            return next_again(candidates, current);
+        }
         std::copy_n(candidates, threads_, now_);
         if (depth_ < nodes_.size()) {
             last_ = depth_;
@@ -129,6 +142,9 @@ public:
     }
     /// After next(): for the bound.
     void count_preemption() {
+        if (again_) {
+            return;
+        }
         const Node &node = nodes_[last_];
         preempted_ += node.could_stay && node.chosen != node.current ? 1 : 0;
     }
@@ -136,6 +152,11 @@ public:
     unsigned choose(unsigned count) {
         if (count <= 1) {
             return 0;
+        }
+        if (again_) {
+            const bool fits =
+                depth_ < nodes_.size() && !nodes_[depth_].is_step && nodes_[depth_].chosen < count;
+            return fits ? nodes_[depth_++].chosen : 0;
         }
         if (depth_ < nodes_.size()) {
             if (nodes_[depth_].is_step || nodes_[depth_].count != count) {
@@ -157,10 +178,13 @@ public:
     }
 
     /// Which messages a load may read: those of at least this number.
-    std::uint32_t since(unsigned thread) const { return nodes_[last_].since[thread]; }
+    std::uint32_t since(unsigned thread) const { return again_ ? 0 : nodes_[last_].since[thread]; }
 
     /// The step that was chosen last is done: it made the message `made`, it read the message `read` (0: none).
     void done(unsigned thread, std::uint32_t made, std::uint32_t read) {
+        if (again_) {
+            return;
+        }
         Node &node = nodes_[last_];
         const Step &step = now_[thread].step;
         node.step = step;
@@ -173,7 +197,7 @@ public:
 
     /// The end of an execution, with what the threads that are not at their end would have done next.
     void end(const Candidate *candidates) {
-        if (options_.explore != Explore::reduced) {
+        if (options_.explore != Explore::reduced || again_) {
             return;
         }
         for (unsigned p = 0; p < threads_; ++p) {
@@ -237,6 +261,24 @@ public:
     };
 
 private:
+    unsigned next_again(const Candidate *candidates, unsigned current) {
+        while (depth_ < nodes_.size() && !nodes_[depth_].is_step) {
+            ++depth_;
+        }
+        const unsigned before = depth_ < nodes_.size() ? nodes_[depth_++].chosen : nobody;
+        if (before != nobody && candidates[before].enabled) {
+            return before;
+        }
+        if (current != nobody && candidates[current].enabled) {
+            return current;
+        }
+        unsigned i = 0;
+        while (!candidates[i].enabled) {
+            ++i;
+        }
+        return i;
+    }
+
     unsigned draw(unsigned below) {
         random_ ^= random_ << 13;
         random_ ^= random_ >> 7;
@@ -374,6 +416,7 @@ private:
         return false;
     }
 
+    bool again_ = false;
     const Options options_;
     const unsigned threads_;
     std::uint64_t random_;

@@ -136,15 +136,113 @@ const model::Kernel<ReleaseSequence<true>, 3> rs_u("litmus.release_sequence.upda
 const model::Kernel<ReleaseSequence<false>, 3> rs_s("litmus.release_sequence.store",
                                                     {.outcomes = "kept, lost", .compare = true});
 
-/// Program order is kept: see docs/model-checker.md, "What it can not see".
+/// Program order is kept, but where late reads are asked for.
+template <Order Store, Order Load = memory_order_relaxed, Order FirstLoad = memory_order_relaxed,
+          Order Fence = memory_order_relaxed>
 struct LoadBuffering : Two {
     void thread(unsigned i) {
-        r[i] = (i == 0 ? x : y).load(memory_order_relaxed);
-        (i == 0 ? y : x).store(1, memory_order_relaxed);
+        r[i] = (i == 0 ? x : y).load(i == 0 ? FirstLoad : Load);
+        if (i == 0) {
+            std::atomic_thread_fence(Fence);
+        }
+        (i == 0 ? y : x).store(1, Store);
     }
     void finish() { model::outcome_of(r, 2); }
 };
-const model::Kernel<LoadBuffering, 2> lb("litmus.lb", {.outcomes = "0 0, 0 1, 1 0", .compare = true});
+#define NOT_BOTH_NEW "0 0, 0 1, 1 0"
+const model::Kernel<LoadBuffering<memory_order_relaxed>, 2> lb("litmus.lb",
+                                                               {.outcomes = NOT_BOTH_NEW, .compare = true});
+const model::Kernel<LoadBuffering<memory_order_relaxed>, 2>
+    lb_l("litmus.lb.late", {.late = true, .outcomes = ALL_FOUR, .compare = true});
+// One of the loads may be late; both sides release, and the other load acquires.
+const model::Kernel<LoadBuffering<memory_order_release, memory_order_relaxed>, 2>
+    lb_r("litmus.lb.release_only", {.late = true, .outcomes = ALL_FOUR, .compare = true});
+const model::Kernel<LoadBuffering<memory_order_relaxed, memory_order_acquire>, 2>
+    lb_a("litmus.lb.acquire_only", {.late = true, .outcomes = ALL_FOUR, .compare = true});
+const model::Kernel<LoadBuffering<memory_order_release, memory_order_acquire>, 2>
+    lb_ra("litmus.lb.release_acquire", {.late = true, .outcomes = NOT_BOTH_NEW, .compare = true});
+const model::Kernel<LoadBuffering<memory_order_relaxed, memory_order_acquire, memory_order_acquire>, 2>
+    lb_aa("litmus.lb.no_relaxed_load", {.late = true, .outcomes = NOT_BOTH_NEW, .compare = true});
+const model::Kernel<
+    LoadBuffering<memory_order_relaxed, memory_order_acquire, memory_order_relaxed, memory_order_acq_rel>, 2>
+    lb_f("litmus.lb.fence", {.late = true, .outcomes = NOT_BOTH_NEW, .compare = true});
+
+/// What is stored depends on what was read: no value comes out of thin air.
+template <bool Control>
+struct ThinAir : Two {
+    void thread(unsigned i) {
+        r[i] = (i == 0 ? x : y).load(memory_order_relaxed);
+        if (!Control || r[i] == 1) {
+            (i == 0 ? y : x).store(Control ? 1 : r[i], memory_order_relaxed);
+        }
+    }
+    void finish() { model::outcome_of(r, 2); }
+};
+const model::Kernel<ThinAir<false>, 2> lb_d("litmus.lb.data",
+                                            {.late = true, .outcomes = "0 0", .compare = true});
+const model::Kernel<ThinAir<true>, 2> lb_c("litmus.lb.control",
+                                           {.late = true, .outcomes = "0 0", .compare = true});
+
+/// One side depends on what it reads, the other one does not.
+struct HalfDependent : Two {
+    void thread(unsigned i) {
+        if (i == 0) {
+            r[0] = x.load(memory_order_relaxed);
+            y.store(1, memory_order_relaxed);
+        } else {
+            r[1] = y.load(memory_order_relaxed);
+            x.store(r[1], memory_order_relaxed);
+        }
+    }
+    void finish() { model::outcome_of(r, 2); }
+};
+const model::Kernel<HalfDependent, 2> lb_h("litmus.lb.half",
+                                           {.late = true, .outcomes = "0 0, 0 1, 1 1", .compare = true});
+
+/// Who comes behind a late read does not read what is older, nor does its own thread.
+struct LateCoherence : Two {
+    void thread(unsigned i) {
+        if (i == 0) {
+            r[0] = x.load(memory_order_relaxed);
+            y.store(1, memory_order_relaxed);
+            r[1] = x.load(memory_order_relaxed);
+        } else {
+            r[2] = y.load(memory_order_relaxed);
+            x.store(1, memory_order_relaxed);
+        }
+    }
+    void finish() {
+        model::check(r[0] <= r[1], "an older value behind a newer one");
+        model::outcome(r[0] == 1 && r[2] == 1 ? "late" : "not late");
+    }
+};
+const model::Kernel<LateCoherence, 2> lb_co("litmus.lb.coherence",
+                                            {.late = true, .outcomes = "late, not late", .compare = true});
+
+/// The same with a third thread, which has acquired what comes behind the late read.
+struct LateCausality : Two {
+    std::atomic<int> z{0};
+    void thread(unsigned i) {
+        if (i == 0) {
+            r[0] = x.load(memory_order_relaxed);
+            y.store(1, memory_order_relaxed);
+            z.store(1, memory_order_release);
+        } else if (i == 1) {
+            r[1] = y.load(memory_order_relaxed);
+            x.store(1, memory_order_relaxed);
+        } else {
+            r[2] = z.load(memory_order_acquire);
+            r[3] = x.load(memory_order_relaxed);
+        }
+    }
+    void finish() {
+        model::check(r[0] == 0 || r[2] == 0 || r[3] == 1, "an older value behind a newer one");
+        model::outcome(r[0] == 1 && r[1] == 1 ? (r[2] == 1 ? "late and acquired" : "late") : "not late");
+    }
+};
+const model::Kernel<LateCausality, 3>
+    lb_ca("litmus.lb.causality",
+          {.late = true, .outcomes = "late, late and acquired, not late", .compare = true});
 
 template <Order Store, Order Load, bool Fence = false>
 struct IndependentReads : Two {

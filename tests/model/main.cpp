@@ -24,6 +24,7 @@ struct Report {
     std::uint64_t complete = 0;
     std::uint64_t repeats = 0;
     std::uint64_t too_long = 0;
+    std::uint64_t late = 0; ///< of `complete`, those with a late read
     bool all = false;
     bool found = false;
     std::string why;
@@ -37,14 +38,17 @@ struct Settings {
     bool quiet = false;
     std::uint64_t seed = 1;
     std::uint64_t by_chance = 0; ///< so many executions, by chance
+    std::uint64_t limit = 0;     ///< at most so many of each kernel; 0: as it says itself
     std::string replay;
+    Late::Try late; ///< the replayed execution's late read
+    bool is_late = false;
 };
 
 void on_signal(int number) {
     Engine *const g = engine;
     static std::uint64_t last = ~std::uint64_t{0};
     if (number == SIGPROF) {
-        if (g == nullptr || g->current == outside || g->executions != last) {
+        if (g == nullptr || (g->current == outside && !g->finishing) || g->executions != last) {
             last = g != nullptr ? static_cast<std::uint64_t>(g->executions) : 0;
             return;
         }
@@ -95,6 +99,30 @@ void make(const AnyKernel &kernel) {
     g.shadow.start();
 }
 
+/// The last execution with each of its late reads. False at a failure.
+bool explore_late(Explorer &explorer, Report &report, const Settings &settings) {
+    Engine &g = e();
+    const std::vector<Late::Try> tries =
+        settings.is_late ? std::vector<Late::Try>{settings.late} : g.late.all();
+    explorer.begin_again();
+    for (const Late::Try &one : tries) {
+        g.telling = settings.is_late;
+        g.late.repeat(one);
+        g.shadow.restore();
+        execute();
+        if (g.failed) {
+            explorer.end_again();
+            report.choices =
+                explorer.choices() + '+' + std::to_string(one.load) + '.' + std::to_string(one.store);
+            return false;
+        }
+        report.complete += g.cut ? 0 : 1;
+        report.late += g.cut ? 0 : 1;
+    }
+    explorer.end_again();
+    return true;
+}
+
 Report explore(const AnyKernel &kernel, const Options &options, const Settings &settings) {
     Engine &g = e();
     Report report;
@@ -103,24 +131,28 @@ Report explore(const AnyKernel &kernel, const Options &options, const Settings &
     if (!settings.is_long && options.short_executions != 0) {
         limit = options.short_executions;
     }
+    limit = settings.limit != 0 ? settings.limit : limit;
     Explorer explorer(options, kernel.threads, settings.seed * 0x9e3779b97f4a7c15u);
     if (!settings.replay.empty()) {
         explorer.follow(settings.replay);
-        g.telling = true;
+        g.telling = !settings.is_late;
         limit = 1;
     }
     g.explorer = &explorer;
     g.outcomes.clear();
     do {
         g.shadow.restore();
+        g.late.record(options.late);
         execute();
-        if (g.failed) {
+        const bool failed = g.failed;
+        const bool cut = g.cut;
+        if (failed || (options.late && !cut && !explore_late(explorer, report, settings))) {
             report.found = true;
             report.why = g.why + (g.said.empty() ? "" : ": " + g.said);
-            report.choices = explorer.choices();
+            report.choices = failed ? explorer.choices() : report.choices;
             break;
         }
-        if (g.cut) {
+        if (cut) {
             (g.steps > options.steps ? report.too_long : report.repeats)++;
         } else {
             ++report.complete;
@@ -160,9 +192,11 @@ void print(const AnyKernel &kernel, const Options &options, const Report &r) {
         std::snprintf(how, sizeof how, "by chance");
         break;
     }
-    std::printf("%-36s %10llu executions (%s; %llu repeats cut%s) %.2f s\n", kernel.title,
-                static_cast<unsigned long long>(r.complete), how, static_cast<unsigned long long>(r.repeats),
-                r.too_long != 0 ? ", some too long" : "", r.seconds);
+    const std::string late = r.late != 0 ? std::to_string(r.late) + " late reads; " : "";
+    std::printf("%-36s %10llu executions (%s; %s%llu repeats cut%s) %.2f s\n", kernel.title,
+                static_cast<unsigned long long>(r.complete), how, late.c_str(),
+                static_cast<unsigned long long>(r.repeats), r.too_long != 0 ? ", some too long" : "",
+                r.seconds);
     std::fflush(stdout);
 }
 
@@ -175,6 +209,18 @@ void print_sites(const AnyKernel &kernel, const Report &report) {
     for (const Site &site : sites.seen) {
         std::printf("site %s %zx %u %d\n", kernel.title, static_cast<std::size_t>(site.at),
                     static_cast<unsigned>(site.kind), site.order);
+    }
+}
+
+/// CHOICES, or with a late read CHOICES+LOAD.STORE.
+void follow(Settings &settings, const std::string &text) {
+    const std::size_t end = text.find('+');
+    settings.replay = text.substr(0, end);
+    settings.is_late = end != std::string::npos;
+    if (settings.is_late) {
+        char *dot = nullptr;
+        settings.late.load = std::strtoul(text.c_str() + end + 1, &dot, 10);
+        settings.late.store = *dot == '.' ? std::strtoul(dot + 1, nullptr, 10) : 0;
     }
 }
 
@@ -207,7 +253,7 @@ bool run(const AnyKernel &kernel, const Settings &settings) {
                     kernel.title);
         if (settings.replay.empty() && !settings.quiet) {
             Settings again = settings;
-            again.replay = report.choices;
+            follow(again, report.choices);
             explore(kernel, options, again);
         }
         return false;
@@ -277,7 +323,7 @@ int main(int argc, char **argv) {
         } else if (word == "--quiet") {
             settings.quiet = true;
         } else if (word == "--replay" && i + 1 < argc) {
-            settings.replay = argv[++i];
+            follow(settings, argv[++i]);
         } else if (word == "--sites") {
             sites.wanted = true;
         } else if (word == "--weaken" && i + 2 < argc) { // PLACE:KIND,PLACE:KIND... ORDER
@@ -290,13 +336,15 @@ int main(int argc, char **argv) {
             sites.weaker_order = std::atoi(argv[++i]);
         } else if (word == "--chance" && i + 1 < argc) {
             settings.by_chance = static_cast<std::uint64_t>(std::atoll(argv[++i]));
+        } else if (word == "--limit" && i + 1 < argc) {
+            settings.limit = static_cast<std::uint64_t>(std::atoll(argv[++i]));
         } else if (word == "--seed" && i + 1 < argc) {
             settings.seed = static_cast<std::uint64_t>(std::atoll(argv[++i]));
         } else if (word.substr(0, 2) == "--") {
-            std::fprintf(
-                stderr,
-                "%s [--long] [--quiet] [--chance EXECUTIONS] [--seed N] [--replay CHOICES] [KERNEL...]\n",
-                argv[0]);
+            std::fprintf(stderr,
+                         "%s [--long] [--quiet] [--limit EXECUTIONS] [--chance EXECUTIONS] [--seed N] "
+                         "[--replay CHOICES] [KERNEL...]\n",
+                         argv[0]);
             return 2;
         } else {
             wanted.push_back(word);

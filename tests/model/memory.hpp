@@ -255,6 +255,26 @@ public:
         }
     }
 
+    /// The newest message of the location was read by `thread` before it was made, when its clock was `clock`: who comes behind
+    /// that reads nothing older.
+    void was_read_by(unsigned thread, std::uint32_t clock, unsigned location) {
+        const Message &m = newest(location);
+        const auto raise = [&](View &view) {
+            if (view.clock[thread] > clock) {
+                view.raise(location, m.time);
+            }
+        };
+        for (Thread &t : threads_) {
+            raise(t.now);
+            raise(t.acquirable);
+            raise(t.released);
+        }
+        for (std::uint32_t i = 0; i < messages_used_; ++i) {
+            raise(messages_[i].view);
+        }
+        threads_[thread].acquirable.join(m.view);
+    }
+
     /// The thread will not read again what it read last.
     void wants_newer(unsigned thread, unsigned location, Time than) {
         threads_[thread].wanted = location;

@@ -38,6 +38,7 @@ struct Options {
     unsigned steps = 4000;              ///< longer executions are cut, and counted
     bool only_long = false;             ///< left out of a short run
     bool insert = false;                ///< stores may come before others in the order of modification
+    bool late = false;                  ///< relaxed loads may read what is stored later (late.hpp)
     bool races = true;                  ///< plain accesses that nothing orders are failures
     bool spins_out = false;             ///< who spins may have spun long enough at any look
     bool time_passes = false;           ///< who sleeps for some time wakes up again, whatever happens

@@ -421,11 +421,12 @@ struct NbOverflowTwice : NbOverflow {
         }
     }
 };
-const model::Kernel<NbOverflow, 2> nb_overflow("nbmalloc.overflow",
-                                               {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbOverflow, 2>
+    nb_overflow("nbmalloc.overflow", {.executions = 400'000, .short_executions = 4'000, .late = true});
 const model::Kernel<NbOverflow, 3> nb_overflow_3("nbmalloc.overflow.frees",
                                                  {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbOverflowTwice, 3> nb_overflow_2("nbmalloc.overflow.takes",
-                                                      {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbOverflowTwice, 3> nb_overflow_2("nbmalloc.overflow.takes", {.executions = 400'000,
+                                                                                  .short_executions = 4'000,
+                                                                                  .late = true});
 
 } // namespace

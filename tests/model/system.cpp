@@ -37,6 +37,7 @@ long membarrier(int command) {
             step.all_order = true;
             step.target = static_cast<std::uint8_t>(i);
             announce(step);
+            late_meets_fence(i, true);
             tell("membarrier: thread %u passes a fence", i);
             g.memory.fence(i, __ATOMIC_SEQ_CST);
             taken(0, 0);
@@ -104,6 +105,7 @@ long futex(std::atomic<std::uint32_t> *word, int operation, std::uint32_t value,
     step.kind = Step::update;
     step.where = address;
     announce(step);
+    late_meets(address, false);
     std::uint32_t now = 0;
     std::memcpy(&now, word, sizeof now);
     // The kernel has looked on the thread's processor: it does not see an older value after that.
