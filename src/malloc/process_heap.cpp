@@ -35,27 +35,29 @@ void thread_ends(void *value) {
     thread_ties::untie(tie_of(value));
 }
 
-/// The exchange lets one thread make the key; the store of have_key pairs with the loads here and in attached(),
-/// so that who reads it sees `key`.
+/// The store of have_key is a release and pairs with the last load here and the one in attached(): who reads it sees `key`.
 /// Made at the first need, which is early: among the first keys, whose values take no memory to set.
 bool make_key() {
     int expected = no_key;
-    if (key_state.compare_exchange_strong(expected, making_key)) {
-        key_state.store(pthread_key_create(&key, thread_ends) == 0 ? have_key : key_failed);
+    // relaxed, here and while waiting: that it is one exchange makes one thread the maker, and the last load acquires.
+    if (key_state.compare_exchange_strong(expected, making_key, std::memory_order_relaxed)) {
+        key_state.store(pthread_key_create(&key, thread_ends) == 0 ? have_key : key_failed,
+                        std::memory_order_release);
     }
-    while (key_state.load() == making_key) {
+    while (key_state.load(std::memory_order_relaxed) == making_key) {
         platform::yield();
     }
-    return key_state.load() == have_key;
+    return key_state.load(std::memory_order_acquire) == have_key;
 }
 
 /// Nothing is locked across fork. Where the parent had other threads, which may have been anywhere in the heap,
-/// the child makes the lists anew from the descriptors.
+/// the child makes the lists anew from the descriptors. relaxed: it is alone.
 void in_child() {
     int expected = making_key; // by a thread that is not here
-    key_state.compare_exchange_strong(expected, no_key);
+    key_state.compare_exchange_strong(expected, no_key, std::memory_order_relaxed);
     purger::forget();
-    thread_ties::forget_threads(key_state.load() == have_key ? tie_of(pthread_getspecific(key)) : nullptr);
+    const bool has_key = key_state.load(std::memory_order_relaxed) == have_key;
+    thread_ties::forget_threads(has_key ? tie_of(pthread_getspecific(key)) : nullptr);
     if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {
         sync::Ranked::forget_held();
         heap.repair_after_fork();
@@ -67,7 +69,8 @@ void in_child() {
 /// loaded after us may need the heap.
 void watch_forks() {
     constinit static std::atomic<bool> watching{false};
-    if (!watching.exchange(true)) {
+    // relaxed: that it is one exchange lets one caller register them.
+    if (!watching.exchange(true, std::memory_order_relaxed)) {
         pthread_atfork(nullptr, nullptr, in_child);
         keep_heaps_across_fork();
     }

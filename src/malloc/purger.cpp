@@ -47,17 +47,18 @@ void *run(void *) {
             heap.levels().purge_idle(to_retain());
         }
         std::uint32_t expected = at_work;
-        if (state.compare_exchange_strong(expected, asleep)) {
+        // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
+        if (state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed)) {
             // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
             // in surplus(): either we see that memory, or it sees us asleep.
             std::atomic_thread_fence(std::memory_order_seq_cst);
             expected = asleep;
             if (heap.levels().surplus_bytes() > to_retain() &&
-                state.compare_exchange_strong(expected, at_work)) {
+                state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed)) {
                 continue;
             }
-            // acquire: pairs with the exchange in surplus(): the free memory it tells of is seen.
-            while (state.load(std::memory_order_acquire) == asleep) {
+            // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
+            while (state.load(std::memory_order_relaxed) == asleep) {
                 platform::futex_wait(state, asleep);
             }
         }
@@ -65,8 +66,8 @@ void *run(void *) {
 }
 
 void start() {
-    std::uint32_t expected = absent; // the exchange lets one thread make it
-    if (!state.compare_exchange_strong(expected, starting)) {
+    std::uint32_t expected = absent; // relaxed: that it is one exchange lets one thread make it
+    if (!state.compare_exchange_strong(expected, starting, std::memory_order_relaxed)) {
         return;
     }
     // The program's signals are not for this thread.
@@ -80,13 +81,13 @@ void start() {
         const std::size_t stack = static_cast<std::size_t>(PTHREAD_STACK_MIN) + 64_KiB;
         pthread_attr_setstacksize(&attributes, stack);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        state.store(at_work, std::memory_order_release);
+        state.store(at_work, std::memory_order_relaxed); // pthread_create hands it to the thread
         pthread_t thread;
         made = pthread_create(&thread, &attributes, run, nullptr) == 0;
         pthread_attr_destroy(&attributes);
     }
     if (!made) {
-        state.store(refused, std::memory_order_release);
+        state.store(refused, std::memory_order_relaxed); // a word by itself
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -137,8 +138,7 @@ void surplus() noexcept {
         return;
     }
     if (now == asleep) {
-        // release: pairs with the load in run().
-        if (state.compare_exchange_strong(now, at_work, std::memory_order_release)) {
+        if (state.compare_exchange_strong(now, at_work, std::memory_order_relaxed)) {
             platform::futex_wake(state);
         }
     } else {

@@ -232,6 +232,31 @@ struct RemoteAndAdopt : Base<2> {
 const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
+/// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its tray.
+struct RemoteAndFirst : Base<1> {
+    RemoteAndFirst() {
+        give(0, 4);
+        model::as_thread(0, [&] {
+            heap.detach();
+            heap.attach(0);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free(0);
+            free(1);
+        } else {
+            malloc(9);
+        }
+    }
+    void finish() {
+        model::as_thread(1, [&] { heap.detach(); });
+        Base<1>::finish();
+    }
+};
+const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first",
+                                                    {.executions = 400'000, .short_executions = 3'000});
+
 /// A visitor, while the owner uses what it has: a quarter of a superblock, all of which was touched.
 template <bool Retire, bool Free, bool Malloc, bool Fence = true>
 struct VisitAndUse : Base<2, Fence> {
@@ -477,6 +502,92 @@ struct LetGo : Base<2> {
     void finish() { model::check(told || superblocks[0]->accounted == 0, "the last block tells nobody"); }
 };
 const model::Kernel<LetGo, 2> let_go("flagship.notice.let_go");
+
+/// A superblock of nobody goes to a heap that was not known before, and two free into it: who finds the heap's number in the
+/// word, in whatever way, finds its tray.
+struct NumberAndTray : Base<1> {
+    static constexpr unsigned number = 7;
+    PendingSuperblocks tray;
+    OwnerLine *s = nullptr;
+
+    NumberAndTray() {
+        give(0, 4);
+        s = superblocks[0];
+        model::as_thread(0, [&] {
+            heap.detach();
+            heap.attach(0);
+        });
+        superblock::free_remote(s, address_of(blocks[3]));
+    }
+    auto &global() { return heap.heaps[0]->holdings().global(); }
+    void free_one(unsigned block) {
+        const auto told = superblock::free_remote(s, address_of(blocks[block]));
+        if (told.kind != told.nothing && told.word.owner() != 0) {
+            model::check(global().notices().tray(told.word.owner()) == &tray, "a number without a tray");
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free_one(0);
+        } else if (i == 1) {
+            free_one(1);
+            free_one(2);
+        } else {
+            global().notices().enroll(number, &tray);
+            model::check(global().acquire(s->size_class, number, &tray) == s, "it is not in the global heap");
+        }
+    }
+    void finish() {}
+};
+const model::Kernel<NumberAndTray, 3> number_and_tray("flagship.notice.number");
+
+/// The owner takes two notices in, one after the other; meanwhile one of the two superblocks goes into the tray again, and the
+/// other one must not be forgotten.
+struct TakeAndTell : Base<2> {
+    TakeAndTell() : TakeAndTell(8, 12) {}
+    TakeAndTell(unsigned first, unsigned end) {
+        give(0, 2 * of_one);
+        model::as_thread(1, [&] {
+            for (unsigned i = first; i < end; ++i) {
+                free(i % (of_one + 2)); // two of the second superblock, and of the first
+            }
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.heaps[0]->holdings().empty_tray();
+        } else {
+            free(2);
+            free(3);
+        }
+    }
+    void finish() {
+        heap.heaps[0]->holdings().empty_tray();
+        for (OwnerLine *const s : superblocks) {
+            model::check(s == nullptr || !RemoteWord{shared_of(s)->remote.load()}.queued(),
+                         "a notice is lost");
+        }
+    }
+};
+const model::Kernel<TakeAndTell, 2> take_and_tell("flagship.tray.again", {.late = true});
+
+/// The same with two that tell: the second one finds the word as it was, after the first one's notice was taken in.
+struct TakeAndTellTwice : TakeAndTell {
+    TakeAndTellTwice() : TakeAndTell(8, 10) {}
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.heaps[0]->holdings().empty_tray();
+        } else if (i == 1) {
+            free(0);
+            free(1);
+        } else {
+            free(2);
+        }
+    }
+};
+const model::Kernel<TakeAndTellTwice, 3>
+    take_and_tell_twice("flagship.tray.again.two",
+                        {.executions = 400'000, .short_executions = 10'000, .late = true});
 
 /// Behind a threshold that was high, the owner takes the list, and a step later it has to be told.
 struct TakeAndStep : Base<2> {

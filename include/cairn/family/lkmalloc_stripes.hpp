@@ -34,7 +34,8 @@ public:
 
     ~StripeTable() {
         for (auto &leaf : leaves_) {
-            if (Leaf *const old = leaf.exchange(nullptr, std::memory_order_acquire); old != nullptr) {
+            // relaxed: nobody else is there.
+            if (Leaf *const old = leaf.load(std::memory_order_relaxed); old != nullptr) {
                 platform::vm::unmap(old, leaf_bytes());
             }
         }
@@ -90,8 +91,9 @@ private:
             if (fresh == nullptr) {
                 return nullptr;
             }
-            // acq_rel: pairs with the loads of the leaf, here, above and in for_each().
-            if (place.compare_exchange_strong(leaf, fresh, std::memory_order_acq_rel)) {
+            // release: pairs with the loads of the leaf, here, above and in for_each(); where it fails, it is such a load.
+            if (place.compare_exchange_strong(leaf, fresh, std::memory_order_release,
+                                              std::memory_order_acquire)) {
                 return fresh;
             }
             platform::vm::unmap(fresh, leaf_bytes());

@@ -32,9 +32,10 @@ public:
         high_.store(value.high, std::memory_order_relaxed);
     }
 
-    /// One half each: two calls may see two states. seq_cst: pairs with compare_exchange.
+    /// One half each: two calls may see two states. low(): seq_cst, pairs with compare_exchange. high(): relaxed, for who
+    /// has read low() before: both change as one, so it is no older.
     std::uint64_t low() const { return low_.load(std::memory_order_seq_cst); }
-    std::uint64_t high() const { return high_.load(std::memory_order_seq_cst); }
+    std::uint64_t high() const { return high_.load(std::memory_order_relaxed); }
 
     /// Both halves at one moment: a compare_exchange that changes nothing, whatever it finds.
     DoubleWord load() {

@@ -47,9 +47,9 @@ public:
                 return nullptr;
             }
             ++counters_.from_global;
-            // From here on remote frees are the new owner's. acq_rel: what the former owner did to the
-            // OwnerLine came before its release(); the frees so far are counted when the superblock joins.
-            shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_acq_rel);
+            // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose
+            // thread finds the tray by the number. The lock hands over the rest; the frees so far are counted, not used.
+            shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
         }
         if (s->accounted == 0) {
             Notice::arm(s);

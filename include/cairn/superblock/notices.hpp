@@ -23,13 +23,12 @@ public:
 
     constexpr Notices() = default;
 
+    /// relaxed, here and in tray(): who knows the number has it from a remote word that it acquired, or read under the global
+    /// heap's lock, and that was made behind this.
     void enroll(unsigned heap, PendingSuperblocks *tray) {
-        // release: pairs with the acquire of deliver().
-        trays_[heap].store(tray, std::memory_order_release);
+        trays_[heap].store(tray, std::memory_order_relaxed);
     }
-
-    /// acquire: pairs with enroll(), whose heap the caller knows by number only.
-    PendingSuperblocks *tray(unsigned heap) const { return trays_[heap].load(std::memory_order_acquire); }
+    PendingSuperblocks *tray(unsigned heap) const { return trays_[heap].load(std::memory_order_relaxed); }
 
     /// The heaps to visit before memory is taken that nothing has used yet.
     WantedVisits &wanted_visits() { return wanted_visits_; }
@@ -75,8 +74,8 @@ public:
     }
 
     /// The owner knows what was freed so far: clears `queued`, with the next threshold. The blocks stay in the list.
-    /// acq_rel: acquire for the count, pairs with the pushes; release, so that who queues it next writes pending_next after we
-    /// have read it, and a later push sees the new threshold.
+    /// release: pairs with the acquire of free_remote: who queues it next writes pending_next after we have read it, and a later
+    /// push sees the new threshold. The blocks are counted, not used: who takes the list acquires them.
     static void acknowledge(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
@@ -84,7 +83,7 @@ public:
             shared->notify.store(static_cast<std::uint16_t>(word.count() + shared->step),
                                  std::memory_order_relaxed);
         } while (!shared->remote.compare_exchange_weak(word.bits, word.bits & ~RemoteWord::queued_bit,
-                                                       std::memory_order_acq_rel, std::memory_order_relaxed));
+                                                       std::memory_order_release, std::memory_order_relaxed));
     }
 
     /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global

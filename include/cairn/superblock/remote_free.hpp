@@ -41,7 +41,7 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
         // release: pairs with the acquire of whoever takes the list or counts it (take_remote, acknowledge,
         // let_go). acquire: pairs with their release: a push on a word of theirs sees
         // the threshold that they stored before, in the load of `notify` below.
-    } while (!shared->remote.compare_exchange_weak(now.bits, next.bits, std::memory_order_seq_cst,
+    } while (!shared->remote.compare_exchange_weak(now.bits, next.bits, std::memory_order_acq_rel,
                                                    std::memory_order_relaxed));
     now = next;
     // Another thread may have taken the block in meanwhile, and the superblock may be gone with its last block
@@ -51,13 +51,15 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
             const bool more = now.owner() != 0 && now.count() % step == 0;
             return {more ? RemoteFree::step : RemoteFree::nothing, now, bytes};
         }
-        if (now.count() < shared->notify.load(std::memory_order_seq_cst)) {
+        // relaxed: the exchange above has acquired all that it has to see.
+        if (now.count() < shared->notify.load(std::memory_order_relaxed)) {
             break;
         }
         const RemoteWord queued{now.bits | RemoteWord::queued_bit};
-        // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now.
-        if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acq_rel,
-                                                   std::memory_order_relaxed)) {
+        // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now. Where it fails: with
+        // the one that wrote the owner, who has a tray since before that.
+        if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acquire,
+                                                   std::memory_order_acquire)) {
             return {RemoteFree::notice, queued, bytes};
         }
     }

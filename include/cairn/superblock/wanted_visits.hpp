@@ -39,16 +39,19 @@ public:
 
     /// nullptr when there is none.
     PendingSuperblocks *take() {
-        // acquire, here and in the exchange: pairs with the release in add().
-        PendingSuperblocks *first = first_.load(std::memory_order_acquire);
-        while (first != nullptr &&
-               !first_.compare_exchange_weak(first, first->next_wanted, std::memory_order_acquire,
-                                             std::memory_order_acquire)) {
+        for (;;) {
+            // acquire: pairs with the release in add().
+            PendingSuperblocks *first = first_.load(std::memory_order_acquire);
+            if (first == nullptr) {
+                return nullptr;
+            }
+            // relaxed: nobody else takes a tray out, so it finds the very store that the load has acquired.
+            PendingSuperblocks *expected = first;
+            if (first_.compare_exchange_weak(expected, first->next_wanted, std::memory_order_relaxed)) {
+                first->wanted.store(false, std::memory_order_release); // release: see add()
+                return first;
+            }
         }
-        if (first != nullptr) {
-            first->wanted.store(false, std::memory_order_release); // release: see add()
-        }
-        return first;
     }
 
     /// In the child of a fork. The trays are forgotten one by one (PendingSuperblocks::reset_after_fork).

@@ -22,35 +22,34 @@ template <class T, std::size_t Alignment, auto Link>
 class TaggedStack {
 public:
     void push(T *p) {
-        Head old = Head::of_bits(head_.load(std::memory_order_relaxed)); // relaxed: the exchange decides
+        std::uint64_t bits = head_.load(std::memory_order_relaxed); // relaxed: the exchange decides
         do {
             // relaxed: the release below makes it visible to who pops p.
-            Link(p).store(old.pointer(), std::memory_order_relaxed);
-        } while (!change(old, old.next(p)));
+            Link(p).store(Head::of_bits(bits).pointer(), std::memory_order_relaxed);
+            // release: pairs with the acquire of pop: what the pusher did comes before what the popper does.
+        } while (!head_.compare_exchange_weak(bits, Head::of_bits(bits).next(p).bits(),
+                                              std::memory_order_release, std::memory_order_relaxed));
     }
 
     /// nullptr: it was empty.
     T *pop() {
-        Head old = Head::of_bits(head_.load(std::memory_order_acquire)); // pairs with the release of push
-        // relaxed load of the link: if p is gone already it is anything, and the exchange fails by the version.
-        while (!old.is_null() &&
-               !change(old, old.next(Link(old.pointer()).load(std::memory_order_relaxed)))) {
+        for (;;) {
+            std::uint64_t bits = head_.load(std::memory_order_acquire); // pairs with the release of push
+            const Head old = Head::of_bits(bits);
+            if (old.is_null()) {
+                return nullptr;
+            }
+            // relaxed load of the link: if p is gone already it is anything, and the exchange fails by the version. By the
+            // version, too, the exchange finds the very store that the load has acquired: it is relaxed.
+            T *const next = Link(old.pointer()).load(std::memory_order_relaxed);
+            if (head_.compare_exchange_weak(bits, old.next(next).bits(), std::memory_order_relaxed)) {
+                return old.pointer();
+            }
         }
-        return old.pointer();
     }
 
 private:
     using Head = TaggedPointer<T, Alignment>;
-
-    bool change(Head &old, Head desired) {
-        std::uint64_t bits = old.bits();
-        // release: what the pusher did comes before what the popper does; acquire: the other side of that, also where
-        // it fails, for the next look at a link.
-        const bool done = head_.compare_exchange_weak(bits, desired.bits(), std::memory_order_acq_rel,
-                                                      std::memory_order_acquire);
-        old = done ? old : Head::of_bits(bits);
-        return done;
-    }
 
     std::atomic<std::uint64_t> head_{0};
 };

@@ -89,15 +89,15 @@ private:
 
     /// The first thread makes the key. A stopped one can not keep others: they go on without a number, for now.
     static bool have_key() {
-        int state = key_state_.load(std::memory_order_acquire); // pairs with the store below
-        // acquire for where it fails: as with the load above, another thread may have made the key in between.
-        if (state == no_key &&
-            key_state_.compare_exchange_strong(state, making_key, std::memory_order_acquire)) {
-            state = pthread_key_create(&key_, thread_ends) == 0 ? usable_key : failed_key;
-            key_state_.store(state,
-                             std::memory_order_release); // pairs with the load above: `key_` is written
+        int expected = no_key;
+        // relaxed, both: that it is one exchange makes one thread the maker, and the load below acquires.
+        if (key_state_.load(std::memory_order_relaxed) == no_key &&
+            key_state_.compare_exchange_strong(expected, making_key, std::memory_order_relaxed)) {
+            const bool made = pthread_key_create(&key_, thread_ends) == 0;
+            // release: pairs with the load below: `key_` is written.
+            key_state_.store(made ? usable_key : failed_key, std::memory_order_release);
         }
-        return state == usable_key;
+        return key_state_.load(std::memory_order_acquire) == usable_key;
     }
 
     static inline thread_local constinit unsigned mine_ __attribute__((tls_model("initial-exec"))) = unknown_;

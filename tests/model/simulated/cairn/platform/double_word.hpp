@@ -28,7 +28,7 @@ public:
 
     void set_alone(DoubleWord value) { cairn_model_double_set(this, value.low, value.high); }
     std::uint64_t low() const { return low_.load(std::memory_order_seq_cst); }
-    std::uint64_t high() const { return high_.load(std::memory_order_seq_cst); }
+    std::uint64_t high() const { return high_.load(std::memory_order_relaxed); }
 
     DoubleWord load() {
         DoubleWord seen{};
