@@ -51,6 +51,11 @@ broken = [
     ("thread/taking.hpp", "known_ = heap_.presence().owner_uses(owner_at_);", "known_ = true;", "nobody asks what the owner uses", ["flagship"]),
     ("thread/heap_contents.hpp", "hidden_ = true;", "", "the fast path of malloc finds what visitors take", ["flagship"]),
     ("thread/heap_contents.hpp", "holdings_.hide();", "", "the fast path of free finds what visitors take", ["flagship"]),
+    ("src/malloc/thread_ties.cpp", "pthread_mutex_trylock(&t->life) != EOWNERDEAD", "false", "nobody asks whether the thread has ended",
+     ["process"]),
+    ("src/malloc/thread_ties.cpp", "const sync::Guard hold(lock);\n    // What", "// What", "two cut one tie", ["process"]),
+    ("src/malloc/thread_ties.cpp", "left->hand_over();", "", "the heap of a thread that has ended is not handed over", ["process"]),
+    ("src/malloc/thread_ties.cpp", "pthread_mutex_unlock(&t->life);\n    Heap", "Heap", "a tie that was cut stays locked", ["process"]),
     ("family/hoard_heaps.hpp", "if (s->owner.load(std::memory_order_relaxed) == owner)", "if (true)", "no second look at the owner", ["family"]),
     ("family/lkmalloc_free_lists.hpp", "|| !stays_busy(block.end())", "", "no look at the neighbour on the right", ["family"]),
     ("family/lkmalloc_free_lists.hpp", "footer_before(block.start).state() != State::busy ||", "", "no look at the neighbour on the left", ["family"]),
@@ -171,10 +176,15 @@ def try_weaker(build, mutant, chance):
     return mutant.key, "survived", ", ".join(name for where in mutant.where for name in where[2])
 
 
+def path_of(name):
+    """As it is included."""
+    return pathlib.Path(name if name.startswith("src/") else f"cairn/{name}")
+
+
 def try_copy(build, mutant, chance):
     key, name, text, users = mutant
     with tempfile.TemporaryDirectory(prefix="mutant") as folder:
-        copy = pathlib.Path(folder) / "cairn" / name
+        copy = pathlib.Path(folder) / path_of(name)
         copy.parent.mkdir(parents=True)
         copy.write_text(text, encoding="utf-8")
         for program in users:
@@ -183,7 +193,7 @@ def try_copy(build, mutant, chance):
                 ["nice", "-n", "19", "clang++-19", "-std=c++20", "-O1", "-w", "-fsanitize=thread", "-mllvm",
                  "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
                  "-Dno_sanitize(what)=annotate(what)", "-fno-exceptions", "-fno-rtti", "-fPIE",
-                 f"-I{here / 'simulated'}", f"-I{folder}", f"-I{root / 'include'}", f"-I{root}", "-c",
+                 f"-I{here / 'simulated'}", f"-I{folder}", f"-I{root / 'include'}", f"-I{root}", f"-I{root / 'src/malloc'}", "-c",
                  str(here / f"{program}.cpp"), "-o", f"{made}.o"], capture_output=True, text=True, check=False)
             if compiled.returncode != 0:
                 return key, "does not compile", compiled.stderr[:300]
@@ -217,7 +227,7 @@ def main():
     jobs = [(try_weaker, mutant) for mutant in mutants(build, wanted.only)]
     places_there = len({m.key.rsplit(":", 1)[0] for _, m in jobs})
     for name, old, new, what, users in [] if wanted.no_copies else broken:
-        text = (root / "include" / "cairn" / name).read_text(encoding="utf-8")
+        text = (root / ("" if name.startswith("src/") else "include") / path_of(name)).read_text(encoding="utf-8")
         if old not in text:
             sys.exit(f"mutants.py: {name} has no `{old}` any more")
         if wanted.only in f"{name}: {what}":

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // What ties the malloc to a process, src/malloc's own sources: the purger against threads that free, its start, the key by
-// which the end of a thread is known, fork; and the numbers of threads. pthread's functions are these here.
+// which the end of a thread is known, the ties of those whose end it does not tell, fork; and the numbers of threads.
+// pthread's functions are these here.
 #include "model.hpp"
 
+#include <cairn/platform/thread_id.hpp>
+
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <pthread.h>
 #include <sys/prctl.h>
 
 namespace {
 
-/// Keys and threads as pthread has them, as far as they are used. Nothing here puts threads in order but the start of one.
+/// Keys, threads and robust mutexes as pthread has them, as far as they are used. Nothing here puts threads in order but the
+/// start of one, and a mutex, with the mark that the kernel leaves in it when its holder is gone.
 namespace pthread {
 
 constexpr unsigned most_keys = 4;
@@ -57,6 +62,51 @@ int at_fork(void (*)(), void (*)(), void (*)()) {
     handlers.fetch_add(1, std::memory_order_relaxed);
     return 0;
 }
+
+constexpr int nobody = 0;
+constexpr int is_gone = 1 << 30; ///< the holder
+thread_local std::atomic<int> *held = nullptr;
+
+int me() {
+    return static_cast<int>(cairn::platform::thread_id());
+}
+std::atomic<int> &word_of(pthread_mutex_t *mutex) {
+    return *reinterpret_cast<std::atomic<int> *>(mutex);
+}
+int make_mutex(pthread_mutex_t *mutex) {
+    word_of(mutex).store(nobody, std::memory_order_relaxed);
+    return 0;
+}
+int try_lock(pthread_mutex_t *mutex) {
+    int holder = nobody;
+    if (!word_of(mutex).compare_exchange_strong(holder, me(), std::memory_order_acquire) &&
+        !(holder == is_gone &&
+          word_of(mutex).compare_exchange_strong(holder, me(), std::memory_order_acquire))) {
+        return EBUSY;
+    }
+    if (holder == nobody) {
+        cairn::model::check(held == nullptr, "one mutex of each thread is enough");
+        held = &word_of(mutex);
+    }
+    return holder == nobody ? 0 : EOWNERDEAD;
+}
+/// One that its thread took, or took over from one that is gone.
+int unlock(pthread_mutex_t *mutex) {
+    if (word_of(mutex).load(std::memory_order_relaxed) != me()) {
+        return EPERM;
+    }
+    held = held == &word_of(mutex) ? nullptr : held;
+    word_of(mutex).store(nobody, std::memory_order_release);
+    return 0;
+}
+/// The thread is no more; nothing is run.
+void go() {
+    if (held != nullptr) {
+        held->store(is_gone, std::memory_order_release);
+        held = nullptr;
+    }
+}
+
 int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) {
     if (refused()) {
         return 1;
@@ -67,6 +117,12 @@ int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) {
 } // namespace pthread
 } // namespace
 
+#define pthread_mutexattr_init(attributes) (static_cast<void>(attributes), 0)
+#define pthread_mutexattr_setrobust(attributes, robust) 0
+#define pthread_mutex_init(mutex, attributes) pthread::make_mutex(mutex)
+#define pthread_mutex_trylock pthread::try_lock
+#define pthread_mutex_consistent(mutex) static_cast<void>(mutex)
+#define pthread_mutex_unlock pthread::unlock
 #define pthread_key_create pthread::make_key
 #define pthread_setspecific pthread::set
 #define pthread_getspecific pthread::get
@@ -80,6 +136,7 @@ int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) {
 #define prctl(option, name) static_cast<void>(name)
 
 #include <src/malloc/process_heap.cpp>
+#include <src/malloc/thread_ties.cpp>
 
 #include <cairn/thread/thread_slot.hpp>
 
@@ -92,18 +149,6 @@ Options &options_in_force() noexcept {
 void process_heap::keep_heaps_across_fork() noexcept {}
 
 namespace process_heap {
-
-/// Nobody has one: it is the kernel that says when one is cut.
-namespace thread_ties {
-Tie *tie(Heap::Heap *) noexcept {
-    return nullptr;
-}
-void untie(Tie *) noexcept {}
-void forget_threads(const Tie *) noexcept {}
-std::size_t metadata() noexcept {
-    return 0;
-}
-} // namespace thread_ties
 
 namespace {
 
@@ -271,6 +316,73 @@ struct KeyAndFork : Key<false> {
     void finish() { model::check(attached[0], "a thread whose end is not known"); }
 };
 const model::Kernel<KeyAndFork, 2> key_fork("process.key.fork");
+
+// ---- ties
+
+/// A thread uses its heap and is gone, `Told`: after its destructor has run, while others start, who look for heaps without
+/// threads. In the end none is lost.
+template <bool Told, unsigned Threads>
+struct Ties {
+    void *block = nullptr;
+
+    Ties() {
+        Options options;
+        options.background = false;
+        process_heap::purger::configure(options);
+        process_heap::thread_ties::look_at = 1;
+        process_heap::thread_ties::tie(nullptr); // the first thread has none
+        model::as_thread(0, [&] { block = process_heap::heap.malloc(1_KiB); });
+    }
+    static void end() {
+        pthread::end();
+        pthread::go();
+    }
+    void thread(unsigned i) {
+        if (i != 0) {
+            void *const p = process_heap::heap.malloc(1_KiB);
+            static_cast<int *>(p)[4] = 1;
+            process_heap::heap.free(p);
+            return;
+        }
+        process_heap::heap.free(block);
+        if (Told) {
+            end();
+        } else {
+            pthread::go();
+        }
+    }
+    static std::size_t in_use() {
+        struct {
+            std::size_t heaps = 0, heaps_peak = 0, metadata = 0;
+        } counts;
+        process_heap::heap.levels().registry().statistics(counts);
+        return counts.heaps;
+    }
+    static unsigned tied() {
+        unsigned count = 0;
+        for (const auto *t = process_heap::thread_ties::all; t != nullptr; t = t->next) {
+            count += t->heap != nullptr ? 1 : 0;
+        }
+        return count;
+    }
+    void finish() {
+        process_heap::thread_ties::look();
+        model::check(in_use() == Threads - 1, "a thread's heap is lost, or taken from it");
+        model::check(tied() == Threads - 1, "a tie is not cut, or not made");
+        for (unsigned i = 1; i < Threads; ++i) {
+            model::as_thread(i, end);
+        }
+        model::check(in_use() == 0 && tied() == 0, "a heap is lost");
+        const auto *const s = owner_line_of(shared_line_at(address_of(block)));
+        model::check(RemoteWord{shared_of(s)->remote.load()}.owner() == 0,
+                     "a superblock stays where no thread is");
+    }
+};
+const model::Kernel<Ties<false, 2>, 2> ties("process.ties");
+const model::Kernel<Ties<true, 2>, 2> ties_told("process.ties.told",
+                                                {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<Ties<false, 3>, 3> ties_three("process.ties.three",
+                                                  {.executions = 100'000, .short_executions = 2'000});
 
 // ---- the numbers of threads
 
