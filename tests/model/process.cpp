@@ -147,6 +147,7 @@ Options &options_in_force() noexcept {
     return options;
 }
 void process_heap::keep_heaps_across_fork() noexcept {}
+void process_heap::untouch_after_fork() noexcept {}
 
 namespace process_heap {
 
