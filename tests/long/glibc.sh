@@ -10,9 +10,9 @@ archive=$(ls /usr/src/glibc/glibc-*.tar.xz)
 source=$work/$(basename "$archive" .tar.xz)
 allocators=${CAIRN_LONG_ALLOCATORS:-glibc cairn jemalloc mimalloc tcmalloc tbb}
 
-if [ ! -d "$source/malloc" ]; then
+if [ ! -f "$source/test-skeleton.c" ]; then
     stem=$(basename "$source")
-    tar -xJf "$archive" "$stem/malloc" "$stem/support" "$stem/include" "$stem/sysdeps/generic"
+    tar -xJf "$archive" "$stem/malloc" "$stem/support" "$stem/include" "$stem/sysdeps/generic" "$stem/test-skeleton.c"
 fi
 
 # What the tests and their support library take from the rest of glibc: a few headers, and glibc's own spellings.

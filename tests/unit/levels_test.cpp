@@ -122,6 +122,7 @@ TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
     };
     ASSERT_GE(mine(), 2u);
     ASSERT_TRUE(heap->presence().try_visit());
+    sync::Ranked::forget_held(); // as a child does
     levels->repair_after_fork(heap);
     EXPECT_EQ(mine(), 0u);
     EXPECT_EQ(heap->holdings().held(), 0u);
