@@ -12,6 +12,27 @@ using namespace cairn;
 
 namespace {
 
+// ---- addresses that come again
+
+/// One gives a long block back, the other one gets its addresses.
+struct LkLong {
+    lkmalloc::Mappings<64_KiB> mappings;
+    char *p = mappings.new_long(1, 16);
+    bool again = false;
+    void thread(unsigned i) {
+        if (i == 0) {
+            *p = 1;
+            mappings.return_long(p);
+            return;
+        }
+        char *const q = mappings.new_long(1, 16);
+        again = q == p;
+        *q = 2;
+    }
+    void finish() { model::outcome(again ? "again" : "others"); }
+};
+const model::Kernel<LkLong, 2> lk_long("lkmalloc.long", {.reuses = true, .outcomes = "again, others"});
+
 // ---- LKmalloc
 
 struct LkSmallest {

@@ -286,7 +286,7 @@ const model::Kernel<VisitAndUse<true, true, false>, 2>
 const model::Kernel<VisitAndUse<true, false, true>, 2>
     visit_malloc("flagship.visit.malloc", {.executions = 400'000, .short_executions = 3'000});
 const model::Kernel<VisitAndUse<true, true, true>, 2>
-    visit_both("flagship.visit.both", {.executions = 400'000, .short_executions = 2'000});
+    visit_both("flagship.visit.both", {.executions = 1'000'000, .short_executions = 2'000});
 const model::Kernel<VisitAndUse<false, true, true>, 2>
     settle_both("flagship.settle.both", {.executions = 400'000, .short_executions = 2'000});
 const model::Kernel<VisitAndUse<true, true, true>, 2>

@@ -39,6 +39,7 @@ struct Options {
     bool only_long = false;             ///< left out of a short run
     bool insert = false;                ///< stores may come before others in the order of modification
     bool late = false;                  ///< relaxed loads may read what is stored later (late.hpp)
+    bool reuses = false;                ///< mmap gives again what was unmapped, and orders nothing by it
     bool races = true;                  ///< plain accesses that nothing orders are failures
     bool spins_out = false;             ///< who spins may have spun long enough at any look
     bool time_passes = false;           ///< who sleeps for some time wakes up again, whatever happens

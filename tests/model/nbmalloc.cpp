@@ -346,6 +346,39 @@ struct NbMoveFresh : NbMoves {
 const model::Kernel<NbMoveFresh, 2> nb_fresh("nbmalloc.search.fresh",
                                              {.executions = 400'000, .short_executions = 4'000});
 
+// ---- large blocks
+
+/// One gives a block back, or makes it longer; the other one gets the addresses.
+template <bool Longer>
+struct NbLong {
+    NbLarge<64_KiB> large;
+    char *p = static_cast<char *>(large.malloc(16, 1));
+    bool again = false;
+    void thread(unsigned i) {
+        if (i == 1) {
+            auto *const q = static_cast<char *>(large.malloc(16, 1));
+            again = q == p;
+            *q = 2;
+            return;
+        }
+        *p = 1;
+        if (Longer) {
+            if (void *const longer = large.reallocate(p, 10000)) {
+                large.free(longer);
+            } else {
+                large.free(p);
+            }
+        } else {
+            large.free(p);
+        }
+    }
+    void finish() { model::outcome(again ? "again" : "others"); }
+};
+const model::Kernel<NbLong<false>, 2> nb_long("nbmalloc.large",
+                                              {.reuses = true, .outcomes = "again, others"});
+const model::Kernel<NbLong<true>, 2> nb_longer("nbmalloc.large.longer",
+                                               {.reuses = true, .outcomes = "again, others"});
+
 // ---- superblocks without room
 
 /// A processor's heap of a slot for each group, and none in the global heap.

@@ -64,6 +64,7 @@ public:
         dirty_.clear();
         take_back(undo_);
         mappings_.clear();
+        unmapped_.clear();
         used_ = used_at_start_;
         ++epoch_;
     }
@@ -83,6 +84,20 @@ public:
         }
         used_ = at + bytes - arena;
         return true;
+    }
+
+    /// What is unmapped may be had again, if it is wanted as it was.
+    void give(std::uintptr_t at, std::size_t bytes) { unmapped_.push_back({at, bytes}); }
+    /// `at`: 0 for any place. 0: there is none.
+    std::uintptr_t take_again(std::uintptr_t at, std::size_t bytes) {
+        for (std::size_t i = 0; i < unmapped_.size(); ++i) {
+            const auto [start, size] = unmapped_[i];
+            if (size == bytes && (at == 0 || at == start)) {
+                unmapped_.erase(unmapped_.begin() + static_cast<std::ptrdiff_t>(i));
+                return start;
+            }
+        }
+        return 0;
     }
 
     /// A thread has mapped memory: that it is zero there is the thread's doing, and others see it only behind that.
@@ -290,6 +305,7 @@ private:
     std::vector<Undo> made_;        ///< of the kernel's constructor
     std::vector<Mapping> mappings_; ///< of this execution
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> racy_;
+    std::vector<std::pair<std::uintptr_t, std::size_t>> unmapped_; ///< of this execution
     std::size_t used_ = 0;
     std::size_t used_at_start_ = 0;
     std::uint32_t epoch_ = 1;

@@ -125,10 +125,35 @@ long futex(std::atomic<std::uint32_t> *word, int operation, std::uint32_t value,
     return 0;
 }
 
+/// A step of its own where mappings come and go: the kernel's order of them is one, but tells the program nothing.
+void changes_mappings() {
+    Engine &g = e();
+    if (!apart() && g.kernel->options.reuses) {
+        Step step;
+        step.kind = Step::update;
+        step.where = reinterpret_cast<std::uintptr_t>(&changes_mappings);
+        announce(step);
+        tell("mappings change");
+        taken(0, 0);
+    }
+}
+
+void unmap(std::uintptr_t at, std::size_t bytes) {
+    Engine &g = e();
+    changes_mappings();
+    if (!apart() && g.kernel->options.reuses) {
+        g.shadow.zero(at, bytes);
+        g.shadow.give(at, bytes);
+    }
+}
+
 long map(std::uintptr_t wanted, std::size_t bytes, bool there_only) {
     Engine &g = e();
     void *p = reinterpret_cast<void *>(wanted);
-    if (there_only) {
+    changes_mappings();
+    if (const std::uintptr_t again = g.shadow.take_again(there_only ? wanted : 0, bytes); again != 0) {
+        p = reinterpret_cast<void *>(again);
+    } else if (there_only) {
         if (!g.shadow.take_at(wanted, bytes)) {
             return -EEXIST;
         }
@@ -188,6 +213,7 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long, long
         return map(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b),
                    a != 0 && (d & MAP_FIXED_NOREPLACE) != 0);
     case SYS_munmap:
+        unmap(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
         return 0;
     case SYS_madvise:
         if (c == MADV_DONTNEED) {

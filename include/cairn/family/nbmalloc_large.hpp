@@ -77,7 +77,7 @@ public:
             if (now.aligned == nullptr ||
                 !platform::vm::move(head, was.length, now.aligned - page, page + bytes)) {
                 now.discard();
-                live_.fetch_add(was.bytes, std::memory_order_acquire);
+                live_.fetch_add(was.bytes, std::memory_order_relaxed); // nothing was got
                 return nullptr;
             }
         }
