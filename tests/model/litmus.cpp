@@ -163,8 +163,9 @@ const model::Kernel<LoadBuffering<memory_order_release, memory_order_acquire>, 2
     lb_ra("litmus.lb.release_acquire", {.late = true, .outcomes = NOT_BOTH_NEW, .compare = true});
 const model::Kernel<LoadBuffering<memory_order_relaxed, memory_order_acquire, memory_order_acquire>, 2>
     lb_aa("litmus.lb.no_relaxed_load", {.late = true, .outcomes = NOT_BOTH_NEW, .compare = true});
+// C++ would allow it behind an acquire fence; here no load is late that any fence follows.
 const model::Kernel<
-    LoadBuffering<memory_order_relaxed, memory_order_acquire, memory_order_relaxed, memory_order_acq_rel>, 2>
+    LoadBuffering<memory_order_relaxed, memory_order_acquire, memory_order_relaxed, memory_order_acquire>, 2>
     lb_f("litmus.lb.fence", {.late = true, .outcomes = NOT_BOTH_NEW, .compare = true});
 
 /// What is stored depends on what was read: no value comes out of thin air.
@@ -182,6 +183,22 @@ const model::Kernel<ThinAir<false>, 2> lb_d("litmus.lb.data",
                                             {.late = true, .outcomes = "0 0", .compare = true});
 const model::Kernel<ThinAir<true>, 2> lb_c("litmus.lb.control",
                                            {.late = true, .outcomes = "0 0", .compare = true});
+
+/// The store comes whatever the load reads, but only behind another value of what depends on the load.
+struct ThinAirBehind : Two {
+    void thread(unsigned i) {
+        if (i == 0) {
+            r[0] = x.load(memory_order_relaxed);
+            y.store(r[0] == 1 ? 5 : 4, memory_order_relaxed);
+        } else {
+            r[1] = y.load(memory_order_relaxed);
+            x.store(r[1] != 0 ? 1 : 0, memory_order_relaxed);
+        }
+    }
+    void finish() { model::outcome_of(r, 2); }
+};
+const model::Kernel<ThinAirBehind, 2> lb_b("litmus.lb.behind",
+                                           {.late = true, .outcomes = "0 0, 0 4", .compare = true});
 
 /// One side depends on what it reads, the other one does not.
 struct HalfDependent : Two {
