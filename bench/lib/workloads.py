@@ -54,6 +54,7 @@ WORKLOADS = [
     Workload("barnes-hut", "barnes_hut"),
     Workload("bem", "bem"),
     Workload("requests", "requests"),
+    Workload("workers", "workers"),
     Workload("xalloc", "xalloc", threaded=False),
     Workload("obstack", "obstack", threaded=False),
     *real_programs.WORKLOADS,

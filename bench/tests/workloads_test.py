@@ -36,6 +36,7 @@ LITTLE = {
     "barnes_hut": ["--bodies", "300"],
     "bem": ["--panels", "200"],
     "requests": ["--cache", "500"],
+    "workers": ["--places", "64"],
     "xalloc": ["--high", "16"],
     "obstack": ["--functions", "2"],
 }
