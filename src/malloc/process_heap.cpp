@@ -114,9 +114,11 @@ std::size_t trim(std::size_t keep) noexcept {
 }
 
 void apply(const Options &options) noexcept {
-    heap.levels().space().use_huge_pages(options.huge_pages == HugePages::always  ? HugePageUse::everywhere
-                                         : options.huge_pages == HugePages::dense ? HugePageUse::dense
-                                                                                  : HugePageUse::none);
+    heap.levels().runs().space().use_huge_pages(options.huge_pages == HugePages::always
+                                                    ? HugePageUse::everywhere
+                                                : options.huge_pages == HugePages::dense ? HugePageUse::dense
+                                                                                         : HugePageUse::none);
+    heap.levels().registry().set_small_process(heap.levels().runs(), purger::start_at);
     purger::configure(options);
 }
 

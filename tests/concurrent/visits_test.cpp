@@ -103,6 +103,8 @@ TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
     EXPECT_TRUE(held->tray().wanted.load());
     EXPECT_TRUE(held->tray().asked.load()) << "to do it itself";
     held->presence().leave();
+    EXPECT_FALSE(levels.visit_wanted(held)) << "nobody visits himself";
+    EXPECT_TRUE(held->tray().wanted.load()) << "others still may";
     const std::size_t before = held->holdings().held();
     EXPECT_TRUE(levels.visit_wanted(nullptr));
     EXPECT_FALSE(held->tray().asked.load()) << "it is done";

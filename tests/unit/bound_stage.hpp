@@ -116,15 +116,15 @@ public:
                 peak_ = std::max(peak_, live_);
                 peaks_[c] = std::max(peaks_[c], of_class_[c] += Limits::share_of_class(c));
                 const auto before = subject_.levels().global().counters();
-                const std::size_t resident = subject_.levels().resident_bytes();
+                most_resident_ = std::max(most_resident_, subject_.levels().resident_bytes());
                 const std::size_t unused = subject_.levels().surplus_bytes();
                 void *const p = subject_.malloc(Classes::size_of(c));
                 ASSERT_NE(p, nullptr);
                 mine.push_back({p, superblock_of(p)});
                 segments_.insert(Segment::of(address_of(p)));
                 if (const auto now = subject_.levels().global().counters(); now.fresh != before.fresh) {
-                    const bool grown =
-                        subject_.levels().resident_bytes() > resident && unused < Limits::span_of_class(c);
+                    const bool grown = subject_.levels().resident_bytes() > most_resident_ &&
+                                       unused < Limits::span_of_class(c);
                     look(grown ? heaps_[t] : nullptr, now.to_global == before.to_global ? c : Classes::count);
                 }
             }
@@ -169,6 +169,7 @@ public:
             });
         }
         subject_.trim(0);
+        most_resident_ = subject_.levels().resident_bytes();
         for (unsigned t = 0; t < threads(); ++t) {
             act(t, [this, t] { heaps_[t] = subject_.mine(); });
         }
@@ -329,7 +330,8 @@ private:
     std::array<double, Classes::count> peaks_{};
     double live_ = 0;
     double peak_ = 0;
-    double uncarved_ = 0; ///< what superblocks had not touched when one was last made
+    std::size_t most_resident_ = 0; ///< less is no growth
+    double uncarved_ = 0;           ///< what superblocks had not touched when one was last made
     double worst_heap_ = 0;
     double worst_told_ = 0;
     double worst_global_ = 0;

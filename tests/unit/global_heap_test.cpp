@@ -201,6 +201,40 @@ TEST_F(GlobalHeapTest, WhatIsTouchedIsPaidWithWhatLiesFree) {
     EXPECT_GE(global_->free_bytes(), kept / 2) << "so much may always lie there, but for the rest of a run";
 }
 
+/// One that has touched a page is worth a page, not the 64 KiB that it spans.
+TEST_F(GlobalHeapTest, EmptySuperblocksPayWithWhatTheyHaveTouched) {
+    const auto empty = [&](unsigned count, unsigned pages) {
+        std::vector<OwnerLine *> all;
+        for (unsigned i = 0; i < count; ++i) {
+            all.push_back(fresh(class_of_64, 1));
+            for (unsigned page = 0; page < pages; ++page) {
+                EXPECT_TRUE(superblock::carve(all.back()));
+            }
+        }
+        for (OwnerLine *const s : all) {
+            EXPECT_TRUE(global_->release(s, 1));
+        }
+    };
+    empty(200, 1);
+    auto &stock = global_->stock();
+    ASSERT_GT(stock.empty_bytes(), 10_MiB);
+    ASSERT_LT(stock.empty_touched(), 1_MiB);
+    std::size_t before = stock.empty_touched();
+    global_->pay(2_MiB);
+    EXPECT_EQ(stock.empty_touched(), before) << "that little may lie there";
+
+    empty(400, 16);
+    before = stock.empty_touched();
+    const std::size_t spans = stock.empty_bytes();
+    ASSERT_GT(before, 20_MiB);
+    const std::size_t resident = runs_.resident_bytes();
+    global_->pay(2_MiB);
+    EXPECT_LE(stock.empty_touched(), before - 2_MiB);
+    EXPECT_GE(stock.empty_touched(), before - 3_MiB);
+    EXPECT_EQ(resident - runs_.resident_bytes(), spans - stock.empty_bytes()) << "they are clean runs now";
+    EXPECT_EQ(runs_.dirty_bytes(), 0u);
+}
+
 TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListIsEmpty) {
     OwnerLine *const s = with_live(class_of_48, 1, 3);
     while (!blocks_[s].empty()) {

@@ -272,11 +272,11 @@ TEST_F(HugeHeapTest, GrowthMovesWhereSomethingIsBehind) {
 /// Growth is what goes above the most that there was, and that follows what is live.
 TEST_F(HugeHeapTest, WhatIsShrunkOrUnmappedIsNoCredit) {
     char *const p = malloc(512_MiB);
-    EXPECT_EQ(runs_.growth(), 512_MiB);
+    EXPECT_EQ(runs_.line().total(), 512_MiB);
     ASSERT_EQ(reallocate(p, 64_MiB), p);
     EXPECT_TRUE(runs_.would_grow(page));
     ASSERT_EQ(reallocate(p, 65_MiB), p);
-    EXPECT_EQ(runs_.growth(), 513_MiB);
+    EXPECT_EQ(runs_.line().total(), 513_MiB);
     free(p);
     heap_.flush();
     EXPECT_TRUE(runs_.would_grow(page));

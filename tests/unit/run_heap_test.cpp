@@ -263,19 +263,19 @@ TEST_F(RunHeapTest, TheLineFallsWhenMemoryGoesBackByItself) {
     ASSERT_TRUE(runs_.would_grow(slot_size));
     runs_.purge(0);
     EXPECT_TRUE(runs_.would_grow(slot_size)) << "asked for: what there was before is forgotten";
-    const std::size_t before = runs_.growth();
+    const std::size_t before = runs_.line().total();
     allocate(mebibyte);
-    EXPECT_EQ(runs_.growth(), before + 1_MiB);
+    EXPECT_EQ(runs_.line().total(), before + 1_MiB);
 }
 
 TEST_F(RunHeapTest, WhatIsPaidIsNoGrowth) {
     release(apart(40, mebibyte));
     ASSERT_TRUE(allocate(2 * mebibyte).clean); // pays with two of the forty
     ASSERT_EQ(runs_.dirty_bytes(), 38_MiB);
-    const std::size_t before = runs_.growth();
+    const std::size_t before = runs_.line().total();
     ASSERT_TRUE(allocate(2 * mebibyte).clean);
     EXPECT_EQ(runs_.dirty_bytes(), 36_MiB);
-    EXPECT_EQ(runs_.growth(), before) << "no more is taken than there was";
+    EXPECT_EQ(runs_.line().total(), before) << "no more is taken than there was";
 }
 
 /// A thread that has mapped a huge block and was about to pay, when the clock ticked.
@@ -304,6 +304,32 @@ TEST_F(RunHeapTest, WhatIsUnmappedElsewhereIsNoCredit) {
     EXPECT_TRUE(runs_.would_grow(slot_size));
 }
 
+TEST_F(RunHeapTest, BelowTheFloorMemoryHasNoPrice) {
+    release(apart(20, mebibyte));
+    EXPECT_FALSE(runs_.line().is_small()) << "by itself there is none";
+    runs_.set_floor(runs_.resident_bytes() + 4_MiB);
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(allocate(2 * mebibyte, 1, RunHeap::Touched::later).clean);
+    }
+    EXPECT_FALSE(runs_.would_grow(2_MiB)) << "what is not touched does not count";
+    const std::size_t before = runs_.line().total();
+    EXPECT_EQ(runs_.touch(3_MiB), 0u);
+    EXPECT_TRUE(runs_.line().is_small());
+    EXPECT_EQ(runs_.line().total(), before);
+
+    EXPECT_TRUE(runs_.would_grow(2_MiB));
+    EXPECT_NE(runs_.touch(2_MiB), 0u);
+    runs_.pay(PurgingRuns::beside_superblocks);
+    EXPECT_LT(runs_.dirty_bytes(), 20_MiB);
+
+    const cairn::Run much = allocate(24 * mebibyte);
+    EXPECT_FALSE(runs_.line().is_small());
+    runs_.release(much.first);
+    runs_.purge(0);
+    EXPECT_TRUE(runs_.line().is_small()) << "it has become so again";
+    EXPECT_FALSE(runs_.would_grow(2_MiB));
+}
+
 TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {
     for (int i = 0; i < 40; ++i) {
         allocate(10 * mebibyte);
@@ -314,18 +340,18 @@ TEST_F(RunHeapTest, AFractionOfMuchMayLieFree) {
 }
 
 TEST_F(RunHeapTest, GrowthCountsWhatHadNoMemoryBehindIt) {
-    EXPECT_EQ(runs_.growth(), 0u);
+    EXPECT_EQ(runs_.line().total(), 0u);
     const cairn::Run run = touched(mebibyte);
-    EXPECT_EQ(runs_.growth(), 1_MiB);
+    EXPECT_EQ(runs_.line().total(), 1_MiB);
     runs_.release(run.first);
     allocate(mebibyte);
-    EXPECT_EQ(runs_.growth(), 1_MiB) << "it was there";
+    EXPECT_EQ(runs_.line().total(), 1_MiB) << "it was there";
     {
         sync::Guard hold(runs_.lock());
         runs_.space().grew(5_MiB); // for a huge block
     }
     runs_.pay(PurgingRuns::beside_blocks);
-    EXPECT_EQ(runs_.growth(), 6_MiB);
+    EXPECT_EQ(runs_.line().total(), 6_MiB);
     EXPECT_EQ(runs_.resident_bytes(), 1_MiB);
 }
 
@@ -334,7 +360,7 @@ TEST_F(RunHeapTest, ARunGrowsAndShrinksInPlace) {
     memory(run)[0] = 'a';
     ASSERT_TRUE(runs_.extend(run.first, 8, SlotKind::taken));
     EXPECT_EQ(run.first->slots, 8u);
-    EXPECT_EQ(runs_.growth(), 8 * slot_size);
+    EXPECT_EQ(runs_.line().total(), 8 * slot_size);
     memory(run)[8 * slot_size - 1] = 'b';
     const cairn::Run next = allocate(4);
     EXPECT_GE(memory(next), memory(run) + 8 * slot_size);

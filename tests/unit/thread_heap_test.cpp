@@ -256,6 +256,27 @@ TEST_F(ThreadHeapTest, WhatIsTouchedByCuttingIsPaid) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+/// A look at all bins costs as much as many slow paths.
+TEST_F(ThreadHeapTest, TheOwnerThinsItsBinsOnceInManySlowPaths) {
+    void *const live = heap_.malloc_class(Classes::class_of(64));
+    std::vector<void *> blocks;
+    for (const std::size_t size : {64_KiB, 56_KiB, 48_KiB, 40_KiB}) {
+        for (int i = 0; i < 8; ++i) {
+            blocks.push_back(heap_.malloc_class(Classes::class_of(size)));
+        }
+    }
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    EXPECT_GT(heap_.bins().slack().free_bytes, Discipline::bins_slack + Discipline::bins_step);
+    for (unsigned i = 0; i < Discipline::bins_patience; ++i) {
+        heap_.look_at(superblock_of(live));
+    }
+    EXPECT_LE(heap_.bins().slack().free_bytes, Discipline::bins_slack);
+    EXPECT_NE(heap_.bins().slack().free_bytes, 0u) << "no more than has to be";
+    free(heap_, live);
+}
+
 TEST_F(ThreadHeapTest, HandingOverLeavesNothing) {
     std::vector<void *> blocks;
     for (unsigned c = 0; c < Classes::count; ++c) {

@@ -80,7 +80,6 @@ public:
         sync::Guard hold(lock());
         line_.add_untouched(bytes);
     }
-
     bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         sync::Guard hold(lock());
         const SlotKind was = free().extend(first, slots, kind);
@@ -120,11 +119,11 @@ public:
         sync::Guard hold(lock());
         return line_.taken_above(taken_locked() + bytes) != 0;
     }
-
     void unmapped_locked(std::size_t bytes) { line_.lower(bytes); }
+    const WaterLine &line() const { return line_; } ///< total() and is_small() need no lock
 
-    /// How much the most that was taken has ever risen. Only grows.
-    std::size_t growth() const { return line_.total(); }
+    /// With less than so many bytes touched, memory has no price.
+    void set_floor(std::size_t bytes) { line_.set_floor(bytes); }
 
     /// Bytes of runs that may have memory behind them: in use or dirty.
     std::size_t resident_bytes() {

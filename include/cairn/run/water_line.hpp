@@ -2,7 +2,8 @@
 //
 // Water line: what is taken from the operating system and what of it is touched, and the most that each ever was.
 //
-// Adds:    how much is touched above that line, which is to be paid for; how much the line of what is taken has risen.
+// Adds:    how much is touched above that line, which is to be paid for; how much that line has risen; a floor, below which
+//          nothing counts.
 // Needs:   to be told what is taken, and what of it is touched later than it is taken.
 // Keeps:   a program whose memory goes up and down below a line that it has reached pays nothing for that; who gives back
 //          more than was due has that as credit.
@@ -26,15 +27,23 @@ public:
     void drop_untouched(std::size_t bytes) { untouched_ -= std::min(bytes, untouched_); }
     void forget_untouched() { untouched_ = 0; }
 
+    /// With less touched than that nothing is above a line. Any thread.
+    void set_floor(std::size_t bytes) { floor_.store(bytes, std::memory_order_relaxed); }
+
     /// Bytes above the line.
-    std::size_t touched_above(std::size_t taken) const { return above(touched(taken), most_touched_); }
-    std::size_t taken_above(std::size_t taken) const { return above(taken, most_taken_); }
+    std::size_t touched_above(std::size_t taken) const {
+        return is_small(taken) ? 0 : above(touched(taken), most_touched_);
+    }
+    std::size_t taken_above(std::size_t taken) const {
+        return is_small(taken) ? 0 : above(taken, most_taken_);
+    }
 
     /// The lines rise to what there is.
     void raise(std::size_t taken) {
-        total_.store(total() + taken_above(taken), std::memory_order_relaxed);
+        total_.store(total() + touched_above(taken), std::memory_order_relaxed);
         most_taken_ = std::max(most_taken_, taken);
         most_touched_ = std::max(most_touched_, touched(taken));
+        note(taken);
     }
 
     /// So many bytes were unmapped.
@@ -47,18 +56,27 @@ public:
     void fall(std::size_t taken) {
         most_taken_ = std::min(most_taken_, taken);
         most_touched_ = std::min(most_touched_, touched(taken));
+        note(taken);
     }
 
-    /// By how much the line of what is taken has ever risen. Only grows.
+    /// Whether less than the floor was touched when memory was last taken, or the lines fell. A hint for anybody.
+    bool is_small() const { return is_small_.load(std::memory_order_relaxed); }
+
+    /// By how much the line of what is touched has ever risen. Only grows.
     std::size_t total() const { return total_.load(std::memory_order_relaxed); }
 
 private:
     std::size_t touched(std::size_t taken) const { return taken - std::min(taken, untouched_); }
     static std::size_t above(std::size_t now, std::size_t most) { return now > most ? now - most : 0; }
 
+    bool is_small(std::size_t taken) const { return touched(taken) < floor_.load(std::memory_order_relaxed); }
+    void note(std::size_t taken) { is_small_.store(is_small(taken), std::memory_order_relaxed); }
+
     std::size_t untouched_ = 0;
     std::size_t most_taken_ = 0;
     std::size_t most_touched_ = 0;
+    std::atomic<std::size_t> floor_{0}; ///< relaxed: a number by itself
+    std::atomic<bool> is_small_{false}; ///< relaxed: a hint, written under the lock
     std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written under the lock
 };
 

@@ -49,14 +49,19 @@ public:
     }
 
     /// So many bytes of superblocks were touched for the first time since they were made, or since that was given back: memory
-    /// grows, though nobody takes a run. Paid with what lies free, if that is much.
+    /// grows, though nobody takes a run. Paid with what lies free, if that is much: runs first, then what superblocks without
+    /// live blocks have touched, which is seldom all of them.
     void pay(std::size_t bytes) {
         const std::size_t more = maker_.touch(bytes);
         if (more == 0) {
             return;
         }
-        if (maker_.used_memory() + stock_.empty_bytes() > Maker::kept.slack) {
-            make_room(maker_.may_lie_free() + more);
+        const std::size_t runs = maker_.used_memory();
+        const std::size_t lies_free = runs + stock_.empty_touched();
+        const std::size_t may = maker_.may_lie_free();
+        if (lies_free > may) {
+            const std::size_t by_runs = runs > may ? std::min(more, runs - may) : 0;
+            purge(std::min(more, lies_free - may) - by_runs);
         }
         maker_.pay();
     }
@@ -81,6 +86,19 @@ private:
             }
         }
         return nullptr;
+    }
+
+    /// Superblocks without live blocks, until so many bytes that they have touched went back.
+    void purge(std::size_t bytes) {
+        for (std::size_t gone = 0; gone < bytes;) {
+            OwnerLine *const s = take_any();
+            if (s == nullptr) {
+                return;
+            }
+            superblock::check_all_free(s);
+            gone += s->extent;
+            maker_.purge(s);
+        }
     }
 
     OwnerLine *take_any() {

@@ -76,6 +76,11 @@ public:
         }
     }
 
+    /// Of so many bytes, what a heap may have free: all of them while the whole process has little, else its share.
+    std::size_t share(std::size_t bytes) {
+        return maker_.runs().line().is_small() ? bytes : stock_.heaps().share(bytes);
+    }
+
     /// Bytes without any live block, here and in used free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }
 

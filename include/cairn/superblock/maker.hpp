@@ -78,6 +78,14 @@ public:
     /// Takes back a superblock without live blocks.
     void unmake(OwnerLine *s) { runs_.release(s, /*clean=*/false, span_of(s) - s->extent); }
 
+    /// The same, and what it has touched goes back.
+    void purge(OwnerLine *s) {
+        const std::size_t touched = align_up(s->extent, platform::vm::page_size());
+        const bool gone =
+            touched == 0 || platform::vm::purge(reinterpret_cast<void *>(memory_of(s)), touched);
+        runs_.release(s, gone, span_of(s) - s->extent);
+    }
+
     void seed(std::uint64_t secret) { secret_.store(secret, std::memory_order_relaxed); }
     std::size_t made() const { return made_.load(std::memory_order_relaxed); }
 

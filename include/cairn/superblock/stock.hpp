@@ -53,6 +53,9 @@ public:
     /// A hint without the lock.
     std::size_t empty_bytes() const { return empty_bytes_.load(std::memory_order_relaxed); }
 
+    /// What of that was touched. A hint too.
+    std::size_t empty_touched() const { return empty_touched_.load(std::memory_order_relaxed); }
+
     /// The superblock of the class for `heap`, taken out; nullptr when there is none for it.
     OwnerLine *take(unsigned size_class, unsigned heap) {
         OwnerLine *s = places_.take_fullest_of(size_class, heap);
@@ -74,7 +77,7 @@ public:
         for (SuperblockList &empties : empties_) {
             empties = {};
         }
-        note_empties(0);
+        note_empties(0, 0);
         heaps_.forget();
     }
 
@@ -91,7 +94,7 @@ private:
         superblock::cut_anew(s);
         s->place = Place::empty;
         empties_[s->size_class].push_front(s);
-        note_empties(empty_bytes() + span_of(s));
+        note_empties(empty_bytes() + span_of(s), empty_touched() + s->extent);
     }
 
     OwnerLine *take_empty(unsigned size_class) {
@@ -99,20 +102,24 @@ private:
         if (s != nullptr) {
             empties_[size_class].remove(s);
             s->place = Place::nowhere;
-            note_empties(empty_bytes() - span_of(s));
+            note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
         }
         return s;
     }
 
-    void note_empties(std::size_t bytes) { empty_bytes_.store(bytes, std::memory_order_relaxed); }
+    void note_empties(std::size_t bytes, std::size_t touched) {
+        empty_bytes_.store(bytes, std::memory_order_relaxed);
+        empty_touched_.store(touched, std::memory_order_relaxed);
+    }
 
     std::size_t slack() const { return heaps_.together(Discipline::slack); }
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
     SuperblockList empties_[Classes::count];
-    std::atomic<std::size_t> empty_bytes_{0}; ///< relaxed: a hint without the lock, exact under it
-    unsigned hand_ = 0;                       ///< the class that gave up an empty one last
+    std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it
+    std::atomic<std::size_t> empty_touched_{0}; ///< the same
+    unsigned hand_ = 0;                         ///< the class that gave up an empty one last
     HeapsInUse heaps_;
 };
 

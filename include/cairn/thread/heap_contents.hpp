@@ -47,7 +47,9 @@ public:
         holdings_.settle();
         const std::size_t overdraft = holdings_.overdraft();
         bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
-        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + holdings_.share(Discipline::bins_step))) {
+        ++settled_;
+        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + holdings_.share(Discipline::bins_step)) &&
+            settled_ >= Discipline::bins_patience) {
             thin_bins();
         }
         if (CAIRN_UNLIKELY(holdings_.tray().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
@@ -107,6 +109,7 @@ private:
         }
         holdings_.settle();
         bins_seen_at_ = holdings_.overdraft();
+        settled_ = 0;
     }
 
     /// What a visitor wanted to do, who met us inside: memory was about to grow.
@@ -167,6 +170,7 @@ private:
     bool hidden_ = false;
     std::uint32_t touched_ = 0;    ///< bytes touched for the first time, to be paid a slot at a time
     std::size_t bins_seen_at_ = 0; ///< the least overdraft since the bins were looked at
+    std::uint32_t settled_ = 0;    ///< how often since then
     Holdings<Global> holdings_;
     Bin hidden_bins_; ///< last: of use only where the fast paths are to find nothing
 };

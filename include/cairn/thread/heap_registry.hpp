@@ -34,15 +34,12 @@ public:
         if (heap != nullptr) {
             idle_ = heap->next_idle;
             heap->tray().set_idle(false);
-        } else {
-            heap = make(global, runs, for_all);
-            if (heap == nullptr) {
-                return nullptr;
-            }
+        } else if ((heap = make(global, runs, for_all)) == nullptr) {
+            return nullptr;
         }
         global.stock().heaps().opened();
-        ++in_use_;
-        peak_ = in_use_ > peak_ ? in_use_ : peak_;
+        peak_ = std::max(peak_, ++in_use_);
+        note_heaps(runs);
         return heap;
     }
 
@@ -53,10 +50,18 @@ public:
             put_idle(heap);
             heap->holdings().global().stock().heaps().closed();
             --in_use_;
+            note_heaps(heap->holdings().global().maker().runs());
         }
         if (!heap->tray().empty()) {
             tend(heap->tray());
         }
+    }
+
+    /// Nobody economises while all have touched no more than their bins may have free, nor than that (docs/decisions/a-small-process-has-its-memory.md).
+    void set_small_process(RunHeap &runs, std::size_t bytes) {
+        sync::Guard hold(lock_);
+        small_process_ = bytes;
+        note_heaps(runs);
     }
 
     /// After a notice to a heap that no thread has: hands over what the notice is about.
@@ -112,6 +117,7 @@ public:
             }
             ++in_use_;
             heap->holdings().global().stock().heaps().opened();
+            note_heaps(heap->holdings().global().maker().runs());
             if (heap->presence().reset_after_fork()) {
                 heap->reset_after_fork();
                 survivor = nullptr; // a visitor was at work in it
@@ -123,6 +129,9 @@ public:
     }
 
 private:
+    void note_heaps(RunHeap &runs) {
+        runs.set_floor(std::min(small_process_, in_use_ * Global::Emptiness::bins_slack));
+    }
     void put_idle(Heap *heap) {
         heap->next_idle = idle_;
         idle_ = heap;
@@ -165,6 +174,7 @@ private:
     std::size_t made_ = 0;
     std::size_t in_use_ = 0;
     std::size_t peak_ = 0;
+    std::size_t small_process_ = 0;
 };
 
 } // namespace cairn

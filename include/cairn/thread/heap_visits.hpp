@@ -2,7 +2,8 @@
 //
 // Heap visits: which heaps are visited, and when.
 //
-// Adds:    visit_wanted, before memory is taken that nothing has used yet: heaps that may hold too much; retire_idle, now and then while memory grows, and by the purger's clock: those whose threads do not come by;
+// Adds:    visit_wanted, before memory is taken that nothing has used yet: heaps that may hold too much; visit_until_enough, after it
+//          was touched; retire_idle, now and then while memory grows, and by the purger's clock: those whose threads do not come by;
 //          retire_all, when memory is short.
 // Needs:   HeapRegistry, Visit.
 // Keeps:   memory grows only while no heap is known to hold more than the discipline allows, apart from those whose
@@ -50,18 +51,35 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
     while (PendingSuperblocks *const tray =
                visited || count == most_missed ? nullptr : registry.next_wanted(global)) {
         const bool overdrawn = tray->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
-        if (tray->heap != mine && !tray->idle() && (overdrawn || tray->freed() >= Global::Emptiness::slack)) {
-            visited = visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
-            if (!visited) {
-                tray->asked.store(true, std::memory_order_relaxed); // relaxed: a hint
-                missed[count++] = tray;
-            }
+        if (tray->idle() || (!overdrawn && tray->freed() < Global::Emptiness::slack)) {
+            continue;
+        }
+        if (tray->heap == mine) { // settles by itself, but perhaps not for long
+            missed[count++] = tray;
+            continue;
+        }
+        visited = visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
+        if (!visited) {
+            tray->asked.store(true, std::memory_order_relaxed); // relaxed: a hint
+            missed[count++] = tray;
         }
     }
     while (count != 0) {
         global.notices().wanted_visits().add(*missed[--count]);
     }
     return visited;
+}
+
+/// Memory was touched for which nothing that lay free could go back: visits that may find something for the next time. Heaps that
+/// were put on the list last come first, and may have nothing to give yet: hence several.
+template <class Global>
+void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const void *mine) {
+    constexpr std::size_t enough = 8_MiB;
+    constexpr unsigned most_visits = 16;
+    for (unsigned visits = 0;
+         visits < most_visits && global.free_bytes() < enough && visit_wanted(registry, global, mine);
+         ++visits) {
+    }
 }
 
 /// Looks at the next few heaps: one whose thread has not come by for some time keeps little.

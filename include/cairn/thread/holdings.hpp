@@ -100,7 +100,7 @@ public:
     std::size_t overdraft() const { return Discipline::overdraft(used(), held()); }
 
     /// Of so many bytes, what a heap may have free, with so many in use.
-    std::size_t share(std::size_t bytes) const { return global_->stock().heaps().share(bytes); }
+    std::size_t share(std::size_t bytes) const { return global_->share(bytes); }
 
     /// For others to know, who may visit the heap before memory grows.
     void note_overdraft() {

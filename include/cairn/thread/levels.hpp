@@ -37,7 +37,7 @@ public:
     }
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }
-    AddressSpace &space() { return runs_.space(); }
+    RunHeap &runs() { return runs_; }
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
         size += size == 0; // a block of no bytes has an address of its own too
@@ -78,17 +78,19 @@ public:
         }
     }
 
-    /// To call after each slow malloc, with no lock held: true when the memory taken from the operating system
-    /// has grown by another step.
+    /// To call after each slow malloc, with no lock held: true when more memory is touched than ever was, by another step. For
+    /// each small step of that heaps are visited.
     bool has_grown(const void *mine = nullptr) {
-        const std::size_t growth = runs_.growth();
+        const std::size_t growth = runs_.line().total();
+        if (CAIRN_UNLIKELY(growth >= visited_growth_.load(std::memory_order_relaxed) + slot_size)) {
+            visited_growth_.store(growth, std::memory_order_relaxed);
+            visit_until_enough(registry_, global_, mine);
+        }
         if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step_) {
             return false;
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.make_room(growth_step_);
-        for (unsigned visits = 0; visits < visits_a_step_ && visit_wanted(mine); ++visits) {
-        }
         retire_idle(registry_);
         return true;
     }
@@ -162,14 +164,14 @@ public:
 
 private:
     static constexpr std::size_t growth_step_ = 1_MiB;
-    static constexpr unsigned visits_a_step_ = 16; ///< some 200 us, as long as the page faults of a step take
 
     RunHeap runs_;
     Global global_{runs_};
     LargeHeap large_{runs_};
     HugeHeap huge_{runs_};
     HeapRegistry<Global> registry_;
-    std::atomic<std::size_t> noted_growth_{0}; ///< relaxed: a hint, one step more or less does no harm
+    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed, both: a step more or less does no harm
+    std::atomic<std::size_t> noted_growth_{0};
 };
 
 } // namespace cairn
