@@ -64,7 +64,7 @@ struct Block {
 
 /// Until there were `wanted` forks, or, in a child, for some rounds more.
 void work(unsigned seed, int wanted, bool forking) {
-    constexpr unsigned count = 300;
+    constexpr unsigned count = 150;
     static thread_local Block blocks[count];
     Random random(seed);
     for (int rounds_of_child = 0; forks < wanted && !stop && rounds_of_child < 3000;
@@ -76,7 +76,8 @@ void work(unsigned seed, int wanted, bool forking) {
         CHECK(block.p == nullptr || (block.p[0] == block.value && block.p[block.size - 1] == block.value));
         free(block.p);
         const std::size_t kind = random.below(100);
-        block.size = 1 + random.below(kind < 90 ? 1000 : kind < 98 ? 60 * KiB : 300 * KiB);
+        // So little that the purger is not started: with it the process would have a second thread.
+        block.size = 1 + random.below(kind < 90 ? 1000 : kind < 98 ? 12 * KiB : 160 * KiB);
         block.p = static_cast<unsigned char *>(malloc(block.size));
         CHECK(block.p != nullptr);
         block.value = static_cast<unsigned char>(random.below(256));
