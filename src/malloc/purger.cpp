@@ -50,8 +50,10 @@ void *run(void *) {
         // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
         if (state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed)) {
             // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
-            // in surplus(): either we see that memory, or it sees us asleep.
-            std::atomic_thread_fence(std::memory_order_seq_cst);
+            // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light one is through in a tick.
+            if (!platform::heavy_fence()) {
+                platform::futex_wait(never, 0, tick_ms());
+            }
             expected = asleep;
             if (heap.levels().surplus_bytes() > to_retain() &&
                 state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed)) {
@@ -132,7 +134,10 @@ void surplus() noexcept {
         tick_by_caller();
         return;
     }
-    std::atomic_thread_fence(std::memory_order_seq_cst);       // pairs with the one in run()
+    if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
+        std::atomic_thread_fence(std::memory_order_seq_cst); // as the light one
+    }
+    platform::light_fence();                                   // pairs with the heavy one in run()
     std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
     if (now == at_work) {
         return;

@@ -55,6 +55,8 @@ broken = [
      ["process"]),
     ("src/malloc/thread_ties.cpp", "const sync::Guard hold(lock);\n    // What", "// What", "two cut one tie", ["process"]),
     ("src/malloc/thread_ties.cpp", "left->hand_over();", "", "the heap of a thread that has ended is not handed over", ["process"]),
+    ("src/malloc/purger.cpp", "if (!platform::heavy_fence())", "platform::light_fence();\n            if (false)",
+     "a purger falls asleep without a heavy fence", ["process"]),
     ("src/malloc/thread_ties.cpp", "pthread_mutex_unlock(&t->life);\n    Heap", "Heap", "a tie that was cut stays locked", ["process"]),
     ("family/hoard_heaps.hpp", "if (s->owner.load(std::memory_order_relaxed) == owner)", "if (true)", "no second look at the owner", ["family"]),
     ("family/lkmalloc_free_lists.hpp", "|| !stays_busy(block.end())", "", "no look at the neighbour on the right", ["family"]),
