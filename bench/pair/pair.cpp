@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A loop of malloc and free and next to nothing else, for counting instructions: each pair on its own
-// (--batch 1), or a batch of mallocs and then their frees, in the same order.
+// (--batch 1), or a batch of mallocs and then their frees, in the same order. With --threads all do the same at one time.
+#include "../common/crew.hpp"
 #include "../common/options.hpp"
 
 #include <array>
@@ -26,7 +27,7 @@ void run_pairs(std::size_t size, std::uint64_t pairs) {
 }
 
 void run_batches(std::size_t size, std::uint64_t pairs, std::size_t batch) {
-    static std::array<void *, largest_batch> held;
+    std::array<void *, largest_batch> held;
     for (std::uint64_t done = 0; done < pairs; done += batch) {
         for (std::size_t i = 0; i < batch; ++i) {
             held[i] = std::malloc(size);
@@ -44,13 +45,14 @@ int main(int argc, char **argv) {
     const std::size_t size = options.number("size", 64, "bytes of a block");
     const std::uint64_t pairs = options.work("pairs", 100000, "pairs of malloc and free");
     const std::size_t batch = options.number("batch", 1, "blocks allocated before the first is freed");
+    const std::size_t threads = options.some("threads", 1, "threads, each with so many pairs");
     options.finish();
     if (batch == 0 || batch > largest_batch)
         options.refuse("batch", "outside 1 to 1024");
-    if (batch == 1) {
-        run_pairs(size, pairs);
-    } else {
-        run_batches(size, pairs, batch);
-    }
+    const auto work = [=](std::size_t) {
+        batch == 1 ? run_pairs(size, pairs) : run_batches(size, pairs, batch);
+        return pairs;
+    };
+    threads == 1 ? work(0) : run_crew(threads, work);
     std::printf("pair: %" PRIu64 " pairs\n", pairs);
 }

@@ -4,6 +4,7 @@
 // that spins.
 #include "model.hpp"
 
+#include <cairn/run/spare_runs.hpp>
 #include <cairn/superblock/wanted_visits.hpp>
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/ibm_freelist.hpp>
@@ -80,6 +81,39 @@ struct StackBase {
         model::check(count == Things, "a thing is lost");
     }
 };
+
+/// Runs that are put into a place and taken from it: whoever has one has it alone, and sees what the one before did to it.
+struct Spares {
+    OwnerLine runs[2]{};
+    SpareRuns spares;
+
+    Spares() {
+        runs[0].slots = 1;
+        runs[1].slots = 2;
+        spares.put(1, &runs[0]);
+    }
+    void put(OwnerLine *run) {
+        if (run != nullptr) {
+            ++run->carved; // any field: who races with this is found
+            if (OwnerLine *const before = spares.put(1, run)) {
+                ++before->carved;
+            }
+        }
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            put(&runs[1]);
+        }
+        if (OwnerLine *const run = spares.take(1)) {
+            ++run->carved;
+            if (i == 1) {
+                put(run);
+            }
+        }
+    }
+};
+const model::Kernel<Spares, 2> spares_two("spares.two");
+const model::Kernel<Spares, 3> spares_three("spares.three");
 
 /// One pops and pushes back, another one pops two and pushes the first one back: ABA.
 struct Aba : StackBase<2> {

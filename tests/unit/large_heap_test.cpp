@@ -70,6 +70,57 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
     }
 }
 
+TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
+    bool clean = false;
+    const auto malloc = [&](std::size_t size, unsigned who, std::size_t alignment = 1) {
+        return static_cast<char *>(heap_.malloc(size, alignment, clean, who));
+    };
+    char *const p = malloc(100000, 1);
+    std::memset(p, 1, 100000);
+    EXPECT_TRUE(heap_.free(line_of(p), 1));
+    expect_live(0, 0);
+    EXPECT_EQ(runs_.dirty_bytes(), 0u) << "it is kept";
+    EXPECT_FALSE(heap_.free(line_of(p), 1)) << "no more";
+    EXPECT_EQ(kind(p), SlotKind::taken);
+    EXPECT_EQ(kind(p + slot_size), SlotKind::taken);
+
+    EXPECT_NE(malloc(100000, 2), p) << "somebody else";
+    EXPECT_NE(malloc(200000, 1), p) << "longer";
+    EXPECT_NE(malloc(100000, 1, 2 * slot_size), p) << "who knows how it lies";
+    EXPECT_NE(malloc(100000, SpareRuns::nobody), p);
+    expect_live(2 * 3 * slot_size + 4 * slot_size, 4);
+    ASSERT_EQ(malloc(70000, 1), p) << "as many slots";
+    EXPECT_FALSE(clean);
+    EXPECT_EQ(LargeHeap::size_of(line_of(p)), align_up(70000, platform::smallest_page));
+    EXPECT_EQ(kind(p), SlotKind::large);
+    EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
+    EXPECT_NE(malloc(100000, 1), p) << "once";
+
+    // One lies in a place; what it drives out is free for all, and so is a long one.
+    char *const q = malloc(256_KiB, 1);
+    char *const r = malloc(256_KiB + 1, 1);
+    EXPECT_TRUE(heap_.free(line_of(p), 1));
+    EXPECT_TRUE(heap_.free(line_of(q), 1));
+    EXPECT_EQ(runs_.dirty_bytes(), 2 * slot_size);
+    EXPECT_TRUE(heap_.free(line_of(r), 1));
+    EXPECT_EQ(runs_.dirty_bytes(), 7 * slot_size);
+    EXPECT_EQ(heap_.give_up_spares(), 4 * slot_size);
+    EXPECT_EQ(runs_.dirty_bytes(), 11 * slot_size);
+    EXPECT_EQ(heap_.give_up_spares(), 0u);
+    expect_live(2 * 4 * slot_size + 4 * slot_size, 5);
+}
+
+/// In the child of a fork nobody has the places any more, and all slots of what lay there are found free.
+TEST_F(LargeHeapTest, ASpareRunIsFreeInTheChildOfAFork) {
+    bool clean = false;
+    void *const p = heap_.malloc(256_KiB, 1, clean, 1);
+    EXPECT_TRUE(heap_.free(line_of(p), 1));
+    heap_.forget_spares();
+    runs_.repair_after_fork();
+    EXPECT_EQ(runs_.dirty_bytes(), 256_KiB);
+    EXPECT_EQ(heap_.give_up_spares(), 0u);
+}
+
 TEST_F(LargeHeapTest, AlignmentUpToTheLargest) {
     for (std::size_t alignment = 1; alignment <= LargeHeap::largest_alignment; alignment *= 2) {
         for (const std::size_t size : {std::size_t{100}, 200_KiB, LargeHeap::largest}) {

@@ -2,18 +2,19 @@
 //
 // Large heap: blocks of 64 KiB to a segment, each a run of slots.
 //
-// Adds:    malloc, free, and growing or shrinking in place.
+// Adds:    malloc, free, and growing or shrinking in place; a block of up to 256 KiB goes to who has just freed one like it.
 // Needs:   RunHeap below.
 // Keeps:   the block's size stands in its descriptor; the first slot's kind is `large` exactly while it is
 //          live.
 // Threads: any; who frees a block twice at one time from two threads is caught by the exchange of the slot's
 //          kind.
 // Errors:  nullptr.
-// Cost:    the run heap's lock; no clearing of memory that is clean already.
+// Cost:    the run heap's lock, or an exchange; no clearing of memory that is clean already.
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
 #include <cairn/run/run_heap.hpp>
+#include <cairn/run/spare_runs.hpp>
 
 namespace cairn {
 
@@ -32,43 +33,63 @@ public:
     LargeHeap(const LargeHeap &) = delete;
     LargeHeap &operator=(const LargeHeap &) = delete;
 
-    /// size <= longest, alignment <= largest_alignment.
-    void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
-        const Run run = runs_.allocate(slots_for(size), slots_of_alignment(alignment));
+    /// size <= longest, alignment <= largest_alignment. `who`: a number of the thread, for what it has freed last.
+    void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = SpareRuns::nobody) {
+        const unsigned slots = slots_for(size);
+        if (has_spare(slots, alignment, who)) {
+            OwnerLine *const spare = spares_.take(who);
+            if (spare != nullptr && spare->slots == slots) {
+                clean = false;
+                return block_of(spare, size);
+            }
+            retire(spare);
+        }
+        const Run run = runs_.allocate(slots, slots_of_alignment(alignment));
         if (run.first == nullptr) {
             return nullptr;
         }
         clean = run.clean;
-        Segment *const segment = Segment::of(run.first);
-        const unsigned slot = segment->slot_of(run.first);
-        set_size(run.first, size);
-        segment->set_kinds(slot + 1, run.first->slots - 1u, SlotKind::large_rest);
-        segment->set_kinds(slot, 1, SlotKind::large);
         live_.fetch_add(span_of(run.first), std::memory_order_relaxed);
         live_blocks_.fetch_add(1, std::memory_order_relaxed);
-        return reinterpret_cast<void *>(memory_of(run.first));
+        return block_of(run.first, size);
     }
 
     /// Whether such a block would lie in memory that was used before. A hint: other threads take runs too.
-    bool fits_used_run(std::size_t size, std::size_t alignment) {
-        return runs_.has_dirty(slots_for(size), slots_of_alignment(alignment));
+    bool fits_used_run(std::size_t size, std::size_t alignment, unsigned who = SpareRuns::nobody) {
+        return has_spare(slots_for(size), alignment, who) ||
+               runs_.has_dirty(slots_for(size), slots_of_alignment(alignment));
     }
+
+    /// Runs that were kept for who has freed them become free ones. Bytes.
+    std::size_t give_up_spares() {
+        std::size_t bytes = 0;
+        for (unsigned who = 0; who < SpareRuns::places; ++who) {
+            OwnerLine *const run = spares_.take(who);
+            bytes += run != nullptr ? span_of(run) : 0;
+            retire(run);
+        }
+        return bytes;
+    }
+    void forget_spares() { spares_.forget(); }
 
     static std::size_t size_of(const OwnerLine *first) { return shared_of(first)->block_size; }
 
-    /// False if the block is not live any more.
-    bool free(OwnerLine *first) {
+    /// False if the block is not live any more. `who`: as for malloc.
+    bool free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
         Segment *const segment = Segment::of(first);
+        const unsigned slot = segment->slot_of(first);
         // relaxed: that it is one operation keeps two threads apart; what the run holds is handed over by the
         // lock that release() takes.
         SlotKind expected = SlotKind::large;
-        if (!segment->kinds[segment->slot_of(first)].compare_exchange_strong(expected, SlotKind::taken,
-                                                                             std::memory_order_relaxed)) {
+        if (!segment->kinds[slot].compare_exchange_strong(expected, SlotKind::taken,
+                                                          std::memory_order_relaxed)) {
             return false;
         }
-        live_.fetch_sub(span_of(first), std::memory_order_relaxed);
-        live_blocks_.fetch_sub(1, std::memory_order_relaxed);
-        runs_.release(first);
+        if (who != SpareRuns::nobody && first->slots <= SpareRuns::most_slots) {
+            segment->set_kinds(slot, first->slots, SlotKind::taken);
+            first = spares_.put(who, first);
+        }
+        retire(first);
         return true;
     }
 
@@ -92,8 +113,15 @@ public:
 
     template <class S>
     void statistics(S &out) const {
-        out.large_live = live_.load(std::memory_order_relaxed);
-        out.large_live_blocks = live_blocks_.load(std::memory_order_relaxed);
+        std::size_t slots = 0;
+        std::size_t runs = 0;
+        for (unsigned who = 0; who < SpareRuns::places; ++who) {
+            slots += spares_.slots(who);
+            runs += spares_.slots(who) != 0;
+        }
+        out.large_live = live_.load(std::memory_order_relaxed) - slots * slot_size;
+        out.large_live_blocks = live_blocks_.load(std::memory_order_relaxed) - runs;
+        out.free_dirty += slots * slot_size;
     }
 
 private:
@@ -102,12 +130,36 @@ private:
         return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
     }
 
+    bool has_spare(unsigned slots, std::size_t alignment, unsigned who) const {
+        return who != SpareRuns::nobody && slots <= SpareRuns::most_slots && alignment <= slot_size &&
+               spares_.slots(who) == slots;
+    }
+
+    static void *block_of(OwnerLine *run, std::size_t size) {
+        Segment *const segment = Segment::of(run);
+        const unsigned slot = segment->slot_of(run);
+        set_size(run, size);
+        segment->set_kinds(slot + 1, run->slots - 1u, SlotKind::large_rest);
+        segment->set_kinds(slot, 1, SlotKind::large);
+        return reinterpret_cast<void *>(memory_of(run));
+    }
+
+    /// Neither a block nor a spare any more, unless it is nullptr.
+    void retire(OwnerLine *run) {
+        if (run != nullptr) {
+            live_.fetch_sub(span_of(run), std::memory_order_relaxed);
+            live_blocks_.fetch_sub(1, std::memory_order_relaxed);
+            runs_.release(run);
+        }
+    }
+
     static void set_size(OwnerLine *first, std::size_t size) {
         shared_of(first)->block_size = static_cast<std::uint32_t>(align_up(size, platform::smallest_page));
     }
 
     RunHeap &runs_;
-    // relaxed: counters.
+    SpareRuns spares_;
+    // relaxed: counters, spares among them.
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> live_blocks_{0};
 };

@@ -39,13 +39,14 @@ public:
     Global &global() { return global_; }
     RunHeap &runs() { return runs_; }
 
-    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
+    /// `who`: a number of the thread, for what it has freed last; 0: none.
+    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
         size += size == 0; // a block of no bytes has an address of its own too
         const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
-        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment))) {
+        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment, who))) {
             global_.make_room(SIZE_MAX);
         }
-        void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean);
+        void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);
         if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
             alignment <= LargeHeap::largest_alignment) {
             p = large_.malloc(size, alignment, clean); // what a huge block can not get may lie free in runs
@@ -72,8 +73,8 @@ public:
         return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
     }
 
-    void free_long(const Found &found, void *p) {
-        if (found.kind == Found::large ? !large_.free(found.line) : !huge_.free(p)) {
+    void free_long(const Found &found, void *p, unsigned who = 0) {
+        if (found.kind == Found::large ? !large_.free(found.line, who) : !huge_.free(p)) {
             superblock::invalid("free of", p, "which is free already or inside a block");
         }
     }
@@ -103,19 +104,21 @@ public:
 
     /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later.
     bool give_up_caches() {
-        const std::size_t empties = global_.stock().empty_bytes();
+        const std::size_t kept = global_.stock().empty_bytes() + large_.give_up_spares();
         global_.make_room(SIZE_MAX);
-        return huge_.give_up() || empties != 0;
+        return huge_.give_up() || kept != 0;
     }
 
     std::size_t trim(std::size_t keep) {
         global_.make_room(SIZE_MAX);
+        large_.give_up_spares();
         return huge_.flush() + runs_.purge(keep);
     }
 
     /// One tick of the purge clock.
     void purge_idle(std::size_t keep) {
         retire_idle(registry_);
+        large_.give_up_spares();
         global_.make_room(SIZE_MAX);
         huge_.purge_idle();
         runs_.purge_idle(keep);
@@ -147,6 +150,7 @@ public:
     /// threads that are not there go to the global heap.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
+        large_.forget_spares();
         global_.reset_after_fork();
         survivor = registry_.repair_after_fork(survivor);
         runs_.repair_after_fork();
@@ -164,7 +168,6 @@ public:
 
 private:
     static constexpr std::size_t growth_step_ = 1_MiB;
-
     RunHeap runs_;
     Global global_{runs_};
     LargeHeap large_{runs_};

@@ -119,7 +119,7 @@ protected:
     }
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
-        void *p = levels_.malloc_long(size, alignment, clean);
+        void *p = levels_.malloc_long(size, alignment, clean, threads_.mine()->holdings().number());
         if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
             p = levels_.malloc_long(size, alignment, clean);
         }
@@ -138,7 +138,7 @@ protected:
     void free_checked(void *p, Heap *heap) {
         const Found found = find(p, "free of");
         if (found.kind != Found::block) {
-            levels_.free_long(found, p);
+            levels_.free_long(found, p, heap->holdings().number());
             return note_surplus();
         }
         OwnerLine *const s = found.line;
