@@ -17,6 +17,13 @@ namespace cairn::bench {
 inline constexpr int wrong_result = 3;
 inline constexpr std::size_t tag_size = sizeof(std::uint64_t);
 
+// A block, and what drop() has to know of it.
+struct Held {
+    void *block = nullptr;
+    std::size_t size = 0;
+    std::uint64_t tag = 0;
+};
+
 // _exit, since the heap can no longer be trusted with exit handlers.
 [[noreturn]] inline void wrong(const char *what, const void *block, std::size_t size) {
     char line[160];

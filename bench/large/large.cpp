@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t smallest = 64 << 10;
 constexpr std::size_t grown = 16 << 20;
 
-struct Held {
-    void *block;
-    std::size_t size;
-    std::uint64_t tag;
-};
-
 void renew(Held &slot, std::size_t size, std::uint64_t tag) {
     if (slot.block != nullptr)
         drop(slot.block, slot.size, slot.tag);

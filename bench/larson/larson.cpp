@@ -32,12 +32,6 @@ constexpr Setting settings[] = {
     {"nbmalloc", 1000, 5, 500, 50000, 600},
 };
 
-struct Held {
-    void *block;
-    std::size_t size;
-    std::uint64_t tag;
-};
-
 // One thread at a time runs a chain; what it holds passes from each to the next.
 struct Chain {
     Chain(const Setting &chosen, std::uint64_t seed) : setting(chosen), held(chosen.blocks), random(seed) {}

@@ -17,12 +17,6 @@ using namespace cairn::bench;
 
 namespace {
 
-struct Held {
-    void *block;
-    std::size_t size;
-    std::uint64_t tag;
-};
-
 std::size_t draw_size(Random &random) {
     const std::uint64_t kind = random.below(5000);
     if (kind == 0)

@@ -22,12 +22,6 @@ using namespace cairn::bench;
 
 namespace {
 
-struct Held {
-    void *block = nullptr;
-    std::size_t size = 0;
-    std::uint64_t tag = 0;
-};
-
 // Nanoseconds in steps of an eighth of a doubling.
 class Histogram {
 public:

@@ -17,12 +17,6 @@ using namespace cairn::bench;
 
 namespace {
 
-struct Held {
-    void *block;
-    std::size_t size;
-    std::uint64_t tag;
-};
-
 void renew(Held &slot, Random &random, std::size_t low, std::size_t high) {
     slot.size = random.log_between(low, high);
     slot.tag = random.next();

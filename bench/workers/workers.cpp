@@ -17,12 +17,6 @@ using namespace cairn::bench;
 
 namespace {
 
-struct Held {
-    void *block = nullptr;
-    std::size_t size = 0;
-    std::uint64_t tag = 0;
-};
-
 std::size_t draw_size(Random &random) {
     return random.below(8) == 0 ? random.between(512, 8000) : random.between(16, 511);
 }
