@@ -134,6 +134,88 @@ TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
     heap->presence().end_visit();
 }
 
+/// A run that waits for who has freed it is free for all after a fork, after a tick, and when memory is asked for or given back.
+TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    constexpr unsigned who = 3;
+    bool clean = false;
+    const auto malloc = [&] { return levels->malloc_long(2 * slot_size, 16, clean, who); };
+    const auto wait = [&] {
+        void *const p = malloc();
+        levels->free_long(superblock::find(p, "free of"), p, who);
+        EXPECT_EQ(levels->runs().dirty_bytes(), 0u);
+        return p;
+    };
+    void *const waits = wait();
+    EXPECT_EQ(malloc(), waits);
+    levels->free_long(superblock::find(waits, "free of"), waits, who);
+
+    levels->repair_after_fork(nullptr);
+    void *const first = malloc();
+    void *const second = malloc();
+    EXPECT_NE(first, second) << "one run, two ways to it";
+    levels->free_long(superblock::find(first, "free of"), first);
+    levels->free_long(superblock::find(second, "free of"), second);
+    levels->trim(0);
+
+    wait();
+    levels->purge_idle(SIZE_MAX);
+    EXPECT_EQ(levels->runs().dirty_bytes(), 2 * slot_size) << "from the next tick on it may go back";
+    levels->trim(0);
+    wait();
+    EXPECT_EQ(levels->trim(0), 2 * slot_size);
+    wait();
+    EXPECT_TRUE(levels->give_up_caches());
+    EXPECT_EQ(levels->runs().dirty_bytes(), 2 * slot_size);
+}
+
+/// With more heaps than have their full share: all of it while the process has little.
+TEST(Levels, ASmallProcessSharesNothing) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    levels->registry().set_small_process(levels->runs(), 24_MiB);
+    auto *const heap = levels->open();
+    for (unsigned i = 0; i < 2 * HeapsInUse::for_each_processor * platform::processors(); ++i) {
+        levels->open();
+    }
+    heap->malloc_class(class_of_48);
+    EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
+    bool clean = false;
+    void *const much = levels->malloc_long(30_MiB, 16, clean);
+    levels->runs().pay(PurgingRuns::beside_blocks);
+    EXPECT_LT(heap->holdings().share(1_MiB), 1_MiB);
+    levels->free_long(superblock::find(much, "free of"), much);
+    levels->trim(0);
+    EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
+}
+
+/// Memory grew, and a heap that nobody uses holds much: it is visited for the next time.
+TEST(Levels, GrowthMakesVisits) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    auto *const mine = levels->open();
+    auto *const sleeper = levels->open();
+    std::vector<void *> blocks;
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        for (std::size_t bytes = 0; bytes < slot_size; bytes += Classes::size_of(c)) {
+            blocks.push_back(sleeper->malloc_class(c));
+        }
+    }
+    levels->has_grown(mine);
+    for (void *const p : blocks) {
+        OwnerLine *const s = superblock::find(p, "free of").line;
+        if (sleeper->free_local(s, address_of(p))) {
+            sleeper->look_at(s);
+        }
+    }
+    ASSERT_TRUE(sleeper->tray().wanted.load());
+    const std::size_t held = sleeper->holdings().held();
+    EXPECT_FALSE(levels->has_grown(mine));
+    EXPECT_EQ(sleeper->holdings().held(), held) << "it has not";
+    bool clean = false;
+    ASSERT_NE(levels->malloc_long(levels->global().free_bytes() + slot_size, 16, clean), nullptr);
+    levels->has_grown(mine);
+    EXPECT_LT(sleeper->holdings().held(), held);
+}
+
 TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
     auto *const heap = levels->open();
