@@ -50,7 +50,8 @@ void *run(void *) {
         // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
         if (state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed)) {
             // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
-            // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light one is through in a tick.
+            // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light
+            // one is through in a tick.
             if (!platform::heavy_fence()) {
                 platform::futex_wait(never, 0, tick_ms());
             }

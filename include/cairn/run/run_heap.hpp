@@ -80,6 +80,7 @@ public:
         sync::Guard hold(lock());
         line_.add_untouched(bytes);
     }
+
     bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         sync::Guard hold(lock());
         const SlotKind was = free().extend(first, slots, kind);
@@ -119,6 +120,7 @@ public:
         sync::Guard hold(lock());
         return line_.taken_above(taken_locked() + bytes) != 0;
     }
+
     void unmapped_locked(std::size_t bytes) { line_.lower(bytes); }
     const WaterLine &line() const { return line_; } ///< total() and is_small() need no lock
 

@@ -32,10 +32,10 @@ public:
 
     /// Bytes above the line.
     std::size_t touched_above(std::size_t taken) const {
-        return is_small(taken) ? 0 : above(touched(taken), most_touched_);
+        return below_floor(taken) ? 0 : above(touched(taken), most_touched_);
     }
     std::size_t taken_above(std::size_t taken) const {
-        return is_small(taken) ? 0 : above(taken, most_taken_);
+        return below_floor(taken) ? 0 : above(taken, most_taken_);
     }
 
     /// The lines rise to what there is.
@@ -69,8 +69,10 @@ private:
     std::size_t touched(std::size_t taken) const { return taken - std::min(taken, untouched_); }
     static std::size_t above(std::size_t now, std::size_t most) { return now > most ? now - most : 0; }
 
-    bool is_small(std::size_t taken) const { return touched(taken) < floor_.load(std::memory_order_relaxed); }
-    void note(std::size_t taken) { is_small_.store(is_small(taken), std::memory_order_relaxed); }
+    bool below_floor(std::size_t taken) const {
+        return touched(taken) < floor_.load(std::memory_order_relaxed);
+    }
+    void note(std::size_t taken) { is_small_.store(below_floor(taken), std::memory_order_relaxed); }
 
     std::size_t untouched_ = 0;
     std::size_t most_taken_ = 0;
