@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// A process that has touched little is left alone: nobody economises for it (docs/decisions/a-small-process-has-its-memory.md).
+// link: a
+#include "process_test.hpp"
+
+#include "../../src/malloc/process_heap.hpp"
+
+using namespace process_test;
+
+int main() {
+    std::free(opaque(std::malloc(100)));
+    const cairn::WaterLine &line = cairn::process_heap::heap.levels().runs().line();
+    CHECK(line.is_small());
+    char *const p = static_cast<char *>(opaque(std::malloc(8 * MiB))); // a heap's worth is 1.125 MiB
+    CHECK(p != nullptr);
+    CHECK(!line.is_small());
+    std::free(p);
+}
