@@ -145,6 +145,24 @@ TEST_F(GlobalHeapTest, WhatIsEmptyIsKeptForItsClass) {
     EXPECT_EQ(global_->free_bytes(), 0u);
 }
 
+TEST_F(GlobalHeapTest, OfEmptyOnesAHeapGetsItsOwnFirst) {
+    std::array<OwnerLine *, heaps + 1> of{};
+    for (unsigned heap = 1; heap <= heaps; ++heap) {
+        of[heap] = fresh(class_of_48, heap);
+    }
+    for (unsigned heap = 1; heap <= heaps; ++heap) {
+        EXPECT_TRUE(global_->release(of[heap], heap));
+    }
+    EXPECT_EQ(acquire(class_of_48, 1), of[1]) << "others came later";
+    EXPECT_EQ(acquire(class_of_48, 2), of[2]);
+    EXPECT_EQ(fresh(class_of_64, 3), of[3]) << "for another class";
+    EXPECT_TRUE(global_->release(of[1], 1));
+    EXPECT_TRUE(global_->release(of[2], 2));
+    EXPECT_NE(acquire(class_of_48, 3), nullptr) << "a stranger's, where it has none";
+    EXPECT_NE(acquire(class_of_48, 3), nullptr);
+    EXPECT_EQ(acquire(class_of_48, 3), nullptr);
+}
+
 TEST_F(GlobalHeapTest, WhatIsEmptyBecomesAFreeRunBeforeMemoryGrows) {
     OwnerLine *const s = given_up(class_of_48, 1, 0);
     EXPECT_EQ(fresh(class_of_64, 2), s) << "usable for any class";

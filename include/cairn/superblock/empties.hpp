@@ -75,7 +75,7 @@ public:
 private:
     /// One of one slot, of whatever class it was; nullptr when there is none. Longer ones become runs.
     OwnerLine *remade(unsigned size_class, unsigned heap) {
-        while (OwnerLine *const s = take_any()) {
+        while (OwnerLine *const s = take_any(heap)) {
             if (s->slots == 1) {
                 reformat(s, size_class, heap);
                 return s;
@@ -101,18 +101,20 @@ private:
         }
     }
 
-    OwnerLine *take_any() {
+    OwnerLine *take_any(unsigned heap = nobody_) {
         if (CAIRN_LIKELY(stock_.empty_bytes() == 0)) {
             return nullptr;
         }
         sync::Guard hold(lock_);
-        return stock_.take_any_empty();
+        return stock_.take_any_empty(heap);
     }
 
     void unmake(OwnerLine *s) {
         superblock::check_all_free(s);
         maker_.unmake(s);
     }
+
+    static constexpr unsigned nobody_ = 0;
 
     Maker &maker_;
     Stock<Classes, Discipline> &stock_;

@@ -3,9 +3,9 @@
 // Stock: the superblocks of the global heap, and which of them a thread heap gets.
 //
 // Adds:    superblocks without live blocks, kept for the next heap that needs one of the class;
-//          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's partly
-//          filled superblock, whose cache lines it may come to share with the stranger's live blocks, only
-//          when more lies free in here than the global heap's own slack.
+//          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's empty one when it has
+//          none; a stranger's partly filled one, whose cache lines it may come to share with the stranger's live blocks,
+//          only when more lies free in here than the global heap's own slack.
 // Needs:   Places; HeapsInUse.
 // Keeps:   free bytes in here, beyond what is handed to whoever asks first: at most K S for each heap in use.
 // Threads: the caller holds the global heap's lock; heaps() any.
@@ -27,10 +27,10 @@ public:
 
     /// `heap`: which one gives it up. Without live blocks it has none in its remote list either: they were counted.
     void put(OwnerLine *s, unsigned heap) {
+        s->last_heap = static_cast<std::uint16_t>(heap);
         if (s->accounted == 0) {
             return put_empty(s);
         }
-        s->last_heap = static_cast<std::uint16_t>(heap);
         places_.put(s);
         free_bytes_ += free_bytes_of(s);
     }
@@ -40,10 +40,10 @@ public:
         places_.take_out(s);
     }
 
-    /// One without live blocks, of any class, taken out; nullptr when there is none.
-    OwnerLine *take_any_empty() {
+    /// One without live blocks, of any class, taken out; of those of a class, one that `heap` gave up. nullptr when there is none.
+    OwnerLine *take_any_empty(unsigned heap) {
         for (; empty_bytes() != 0; hand_ = (hand_ + 1) % Classes::count) {
-            if (OwnerLine *const s = take_empty(hand_)) {
+            if (OwnerLine *const s = take_empty(hand_, heap)) {
                 return s;
             }
         }
@@ -63,7 +63,7 @@ public:
             s = places_.take_fullest(size_class);
         }
         if (s == nullptr) {
-            return take_empty(size_class);
+            return take_empty(size_class, heap);
         }
         free_bytes_ -= free_bytes_of(s);
         return s;
@@ -74,14 +74,18 @@ public:
     void forget() {
         places_ = {};
         free_bytes_ = 0;
-        for (SuperblockList &empties : empties_) {
-            empties = {};
+        for (auto &of_class : empties_) {
+            for (SuperblockList &empties : of_class) {
+                empties = {};
+            }
         }
         note_empties(0, 0);
         heaps_.forget();
     }
 
 private:
+    static constexpr unsigned ways_ = 8;
+
     static std::size_t free_bytes_of(const OwnerLine *s) {
         return s->extent - std::size_t{s->accounted} * Classes::size_of(s->size_class);
     }
@@ -93,14 +97,17 @@ private:
     void put_empty(OwnerLine *s) {
         superblock::cut_anew(s);
         s->place = Place::empty;
-        empties_[s->size_class].push_front(s);
+        empties_[s->size_class][s->last_heap % ways_].push_front(s);
         note_empties(empty_bytes() + span_of(s), empty_touched() + s->extent);
     }
 
-    OwnerLine *take_empty(unsigned size_class) {
-        OwnerLine *const s = empties_[size_class].front();
+    OwnerLine *take_empty(unsigned size_class, unsigned heap) {
+        OwnerLine *s = nullptr;
+        for (unsigned i = 0; i < ways_ && s == nullptr; ++i) {
+            s = empties_[size_class][(heap + i) % ways_].front();
+        }
         if (s != nullptr) {
-            empties_[size_class].remove(s);
+            empties_[size_class][s->last_heap % ways_].remove(s);
             s->place = Place::nowhere;
             note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
         }
@@ -116,7 +123,8 @@ private:
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
-    SuperblockList empties_[Classes::count];
+    SuperblockList empties_[Classes::count]
+                           [ways_]; ///< by the heap that gave them up, whose processor has seen them last
     std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it
     std::atomic<std::size_t> empty_touched_{0}; ///< the same
     unsigned hand_ = 0;                         ///< the class that gave up an empty one last
