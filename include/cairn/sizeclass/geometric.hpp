@@ -14,6 +14,7 @@
 
 #include <cairn/core/bits.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace cairn {
@@ -77,14 +78,15 @@ public:
         return n <= TableLimit ? small_class_of(n) : coarse_class_of(n);
     }
 
-    /// The smallest class that holds n bytes and whose blocks are aligned, in a superblock that is. n and
-    /// alignment, a power of two, <= largest.
+    /// The size to ask for instead of n, so that the block is aligned in a superblock that is: there is a class for each
+    /// multiple of a power of two, or the next one is a multiple too. n and alignment, a power of two, <= largest.
+    static constexpr std::size_t aligned_size(std::size_t n, std::size_t alignment) {
+        return align_up(n == 0 ? 1 : n, alignment);
+    }
+
+    /// The smallest class that holds n bytes and whose blocks are aligned. As above.
     static constexpr unsigned aligned_class_of(std::size_t n, std::size_t alignment) {
-        unsigned c = class_of(n > alignment ? n : alignment);
-        while (size_of(c) % alignment != 0) {
-            ++c; // ends at the latest at a power of two
-        }
-        return c;
+        return class_of(aligned_size(n, alignment));
     }
 
     /// The largest block size / request over all requests from fine_limit on, in thousandths.
@@ -112,11 +114,18 @@ private:
             if (size <= fine_limit && size - (least == 0 ? 1 : least) > 15) {
                 return false;
             }
+            for (std::size_t alignment = 8; alignment <= Largest; alignment *= 2) {
+                if (size % alignment != 0 && align_down(size, alignment) >= std::max<std::size_t>(least, 1)) {
+                    return false;
+                }
+            }
         }
         return size_of(count - 1) == Largest;
     }();
-    static_assert(proved,
-                  "class_of must be the smallest class that holds the size, sizes aligned and bounded");
+    static_assert(
+        proved,
+        "class_of must be the smallest class that holds the size, sizes aligned and bounded; that of a "
+        "multiple of an alignment must be a multiple");
     static_assert(worst_ratio_permille <= 1200, "Hoard's b = 1.2");
 };
 

@@ -54,6 +54,15 @@ public:
         return this->malloc_of_class(c);
     }
 
+    /// `alignment` is a power of two.
+    void *memalign(std::size_t alignment, std::size_t size) {
+        if (CAIRN_LIKELY(this->serves_from_superblock(size, alignment))) {
+            return malloc(Classes::aligned_size(size, alignment));
+        }
+        bool clean = false;
+        return this->malloc_long(size, alignment, clean);
+    }
+
     CAIRN_INLINE void free(void *p) {
         const std::uintptr_t block = address_of(p);
         if (CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)) {

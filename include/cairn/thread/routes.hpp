@@ -3,7 +3,7 @@
 // Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an
 // owner-routed heap.
 //
-// Adds:    memalign, getSize, remote frees, first-class heaps, trimming, the end of a thread, the repair after
+// Adds:    getSize, remote frees, first-class heaps, trimming, the end of a thread, the repair after
 //          a fork.
 // Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
@@ -30,15 +30,6 @@ public:
     using Heap = typename Level::Heap;
 
     constexpr Routes() = default;
-
-    /// `alignment` is a power of two.
-    void *memalign(std::size_t alignment, std::size_t size) {
-        if (serves_from_superblock(size, alignment)) {
-            return malloc_of_class(Classes::aligned_class_of(size, alignment));
-        }
-        bool clean = false;
-        return malloc_long(size, alignment, clean);
-    }
 
     /// Usable bytes of a live block.
     std::size_t getSize(const void *p) const {
