@@ -188,32 +188,74 @@ TEST(Levels, ASmallProcessSharesNothing) {
     EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
 }
 
-/// Memory grew, and a heap that nobody uses holds much: it is visited for the next time.
-TEST(Levels, GrowthMakesVisits) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
-    auto *const mine = levels->open();
-    auto *const sleeper = levels->open();
-    std::vector<void *> blocks;
-    for (unsigned c = 0; c < Classes::count; ++c) {
-        for (std::size_t bytes = 0; bytes < slot_size; bytes += Classes::size_of(c)) {
-            blocks.push_back(sleeper->malloc_class(c));
+/// A heap that nobody uses, and holds much.
+class Sleeper : public testing::Test {
+protected:
+    using Heap = Levels<Classes, Discipline>::Heap;
+
+    /// Classes of superblocks of one slot: longer ones would make the global heap make room.
+    static constexpr unsigned one_slot = Classes::class_of(slot_size / 16);
+
+    void go_to_sleep() {
+        std::vector<void *> blocks;
+        for (unsigned c = 0; c < one_slot; ++c) {
+            for (std::size_t bytes = 0; bytes < slot_size; bytes += Classes::size_of(c)) {
+                blocks.push_back(sleeper_->malloc_class(c));
+            }
+        }
+        levels_->has_grown(mine_);
+        free_all(sleeper_, blocks);
+        ASSERT_TRUE(sleeper_->tray().wanted.load());
+    }
+
+    static void free_all(Heap *heap, const std::vector<void *> &blocks) {
+        for (void *const p : blocks) {
+            OwnerLine *const s = superblock::find(p, "free of").line;
+            if (heap->free_local(s, address_of(p))) {
+                heap->look_at(s);
+            }
         }
     }
-    levels->has_grown(mine);
-    for (void *const p : blocks) {
-        OwnerLine *const s = superblock::find(p, "free of").line;
-        if (sleeper->free_local(s, address_of(p))) {
-            sleeper->look_at(s);
-        }
-    }
-    ASSERT_TRUE(sleeper->tray().wanted.load());
-    const std::size_t held = sleeper->holdings().held();
-    EXPECT_FALSE(levels->has_grown(mine));
-    EXPECT_EQ(sleeper->holdings().held(), held) << "it has not";
+    std::size_t held() { return sleeper_->holdings().held(); }
+
+    std::unique_ptr<Levels<Classes, Discipline>> levels_ =
+        std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    Heap *mine_ = levels_->open();
+    Heap *sleeper_ = levels_->open();
+};
+
+/// For the next time.
+TEST_F(Sleeper, GrowthMakesVisits) {
+    go_to_sleep();
+    const std::size_t before = held();
+    EXPECT_FALSE(levels_->has_grown(mine_));
+    EXPECT_EQ(held(), before) << "it has not";
     bool clean = false;
-    ASSERT_NE(levels->malloc_long(levels->global().free_bytes() + slot_size, 16, clean), nullptr);
-    levels->has_grown(mine);
-    EXPECT_LT(sleeper->holdings().held(), held);
+    ASSERT_NE(levels_->malloc_long(levels_->global().free_bytes() + slot_size, 16, clean), nullptr);
+    levels_->has_grown(mine_);
+    EXPECT_LT(held(), before);
+}
+
+/// Superblocks without live blocks that have touched little are no reason to look no further.
+TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
+    std::vector<std::pair<Heap *, void *>> blocks;
+    while (blocks.size() * slot_size < 16_MiB) {
+        Heap *const heap = levels_->open();
+        for (unsigned c = 0; c < one_slot; ++c) {
+            blocks.emplace_back(heap, heap->malloc_class(c));
+        }
+    }
+    for (const auto &[heap, p] : blocks) {
+        heap->free_local(superblock::find(p, "free of").line, address_of(p));
+        heap->give_empty();
+    }
+    go_to_sleep();
+    ASSERT_GT(levels_->global().free_bytes(), 8_MiB);
+    const std::size_t before = held();
+    levels_->runs().touch(2 * slot_size);
+    levels_->global().maker().pay();
+    levels_->has_grown(mine_);
+    EXPECT_LT(held(), before);
 }
 
 TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {

@@ -84,6 +84,9 @@ public:
     /// Bytes without any live block, here and in used free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }
 
+    /// What of that was touched. A hint.
+    std::size_t free_touched() const { return stock_.empty_touched() + maker_.used_memory(); }
+
     /// Formats an empty superblock of the caller's for another class.
     void recycle(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
         empties_.reformat(s, size_class, heap);

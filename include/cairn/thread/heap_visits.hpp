@@ -77,7 +77,7 @@ void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const vo
     constexpr std::size_t enough = 8_MiB;
     constexpr unsigned most_visits = 16;
     for (unsigned visits = 0;
-         visits < most_visits && global.free_bytes() < enough && visit_wanted(registry, global, mine);
+         visits < most_visits && global.free_touched() < enough && visit_wanted(registry, global, mine);
          ++visits) {
     }
 }

@@ -33,8 +33,25 @@ public:
 
     bool full() const { return count_ == batch; }
     bool empty() const { return count_ == 0; }
-    OwnerLine **begin() { return superblocks_; }
-    OwnerLine **end() { return superblocks_ + count_; }
+    unsigned count() const { return count_; }
+
+    /// Whether a superblock of the heap's is among what was taken. relaxed: our own store.
+    static bool has(const OwnerLine *s) {
+        return shared_of(s)->owner.load(std::memory_order_relaxed) == nullptr;
+    }
+
+    /// Those for which keep(superblock, number), which may do anything with it, is false are taken no more.
+    template <class Keep>
+    void keep_if(Keep keep) {
+        unsigned kept = 0;
+        for (unsigned i = 0; i < count_; ++i) {
+            OwnerLine *const s = superblocks_[i];
+            if (keep(s, i)) {
+                superblocks_[kept++] = s;
+            }
+        }
+        count_ = kept;
+    }
 
     /// To call before what was taken is used.
     void find_owner() { known_ = heap_.presence().owner_uses(owner_at_); }

@@ -25,6 +25,7 @@ class alignas(platform::cache_line) ThreadHeap {
 public:
     using Classes = typename Global::SizeClasses;
     using Discipline = typename Global::Emptiness;
+    using Notice = typename Global::Notice;
     using Contents = HeapContents<Global>;
 
     /// A heap that has nothing and gets nothing: what a thread has before its first slow path.

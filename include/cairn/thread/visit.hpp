@@ -8,7 +8,7 @@
 // Keeps:   what the owner is using stays where it is (Taking).
 // Threads: any; one visitor at a time, and none while the owner is inside.
 // Errors:  converts to false when nobody could get in: nothing is done, nothing has changed.
-// Cost:    two heavy fences, one more for each batch of superblocks; the owner's fast path is not held up.
+// Cost:    two or three heavy fences, more only where there is very much to give; the owner's fast path is not held up.
 // Source:  Hoard, section 3.2: the thread that frees, whoever it is, moves a superblock to heap 0 when heap i gets too
 //          empty. There it holds heap i's lock.
 #pragma once
@@ -30,139 +30,147 @@ public:
     Visit &operator=(const Visit &) = delete;
     explicit operator bool() const { return in_; }
 
-    /// What the owner would do in a slow path. The bins too, as far as their superblocks have no live block: to give those
-    /// away makes no two threads share a line.
+    /// What the owner would do in a slow path. If that is not enough, the bins too, as far as their superblocks have no live
+    /// block: to give those away makes no two threads share a line. If they hold very much, all of them.
     void settle() {
-        take_notices();
-        while (give_while(Discipline::too_empty)) {
-        }
-        if (heap_.holdings().overdraft() != 0) {
-            empty_bins([](const OwnerLine *s) { return s->accounted == 0; });
-            while (give_while(Discipline::too_empty)) {
-            }
-        }
-        if (heap_.holdings().overdraft() > heap_.holdings().share(Discipline::bins_slack)) {
-            empty_bins([](const OwnerLine *) { return true; });
-            while (give_while(Discipline::too_empty)) {
-            }
-        }
+        auto &holdings = heap_.holdings();
+        const std::size_t bins_may = holdings.share(Discipline::bins_slack);
+        thin_out(Discipline::too_empty, Bins::if_too_empty,
+                 [&](const OwnerLine *s) { return s->accounted == 0 || holdings.overdraft() > bins_may; });
         // What is left was in use: its owner is asked. relaxed: a hint.
-        heap_.tray().asked.store(heap_.holdings().overdraft() >
-                                     heap_.holdings().share(Discipline::bins_slack),
-                                 std::memory_order_relaxed);
-        heap_.holdings().overdraft_visited();
+        heap_.tray().asked.store(holdings.overdraft() > bins_may, std::memory_order_relaxed);
+        holdings.overdraft_visited();
     }
 
     /// The heap's thread has not come by for long: it keeps no more than the slack free, in bins or not, apart from what
     /// nearly full superblocks have.
     void retire() {
-        take_notices();
-        empty_bins([](const OwnerLine *) { return true; });
-        while (give_while([](std::size_t u, std::size_t a) { return a > u + Discipline::slack; })) {
-        }
+        thin_out([](std::size_t u, std::size_t a) { return a > u + Discipline::slack; }, Bins::always,
+                 [](const OwnerLine *) { return true; });
     }
 
 private:
     using Discipline = typename Heap::Discipline;
     using Classes = typename Heap::Classes;
-    static constexpr unsigned movable_groups =
-        std::remove_reference_t<decltype(std::declval<Heap>().holdings())>::movable;
+    enum class Bins : bool { if_too_empty, always };
 
-    void take_notices() {
-        auto &holdings = heap_.holdings();
-        for (OwnerLine *told = holdings.tray().take(); told != nullptr;) {
+    /// In rounds of one fence each: what others have told of, the emptiest superblocks and those of bins are taken, and stay or
+    /// go. Until nothing more can go.
+    template <class TooEmpty, class LeavesBin>
+    void thin_out(TooEmpty too_empty, Bins when, LeavesBin leaves_bin) {
+        OwnerLine *told = heap_.holdings().tray().take();
+        unsigned bin = 0;
+        for (bool again = true; again;) {
             Taking<Heap> taken(heap_);
-            while (told != nullptr && !taken.full()) {
-                OwnerLine *const s = told;
-                told = shared_of(s)->pending_next.load(
-                    std::memory_order_relaxed); // relaxed: take() has acquired it
-                taken.take(s);
-            }
-            taken.find_owner();
-            for (OwnerLine *s : taken) {
-                if (taken.in_use(s)) {
-                    taken.put_back(s);
-                    holdings.tray().push(s); // its notice is still to be taken in
-                } else {
-                    holdings.take_notice(s);
-                    if (!Discipline::too_empty(holdings.used(), holdings.held()) || !movable(s) ||
-                        !holdings.give(s)) {
-                        taken.put_back(s);
-                    }
-                }
-            }
-        }
-    }
-
-    static bool movable(const OwnerLine *s) {
-        return s->place == Place::empty || (s->place == Place::partial && s->group < movable_groups);
-    }
-
-    /// The emptiest superblocks to the global heap, while the account says so. False if there was none to give.
-    template <class TooEmpty>
-    bool give_while(TooEmpty too_empty) {
-        auto &holdings = heap_.holdings();
-        std::size_t used = holdings.used();
-        std::size_t held = holdings.held();
-        Taking<Heap> taken(heap_);
-        while (!taken.full() && too_empty(used, held)) {
-            OwnerLine *const s = holdings.places().emptiest(movable_groups);
-            if (s == nullptr) {
-                break;
-            }
-            holdings.places().take_out(s);
-            used -= holdings.used_by(s);
-            held -= s->extent;
-            taken.take(s);
-        }
-        if (taken.empty()) {
-            return false;
-        }
-        taken.find_owner();
-        bool given = false;
-        for (OwnerLine *s : taken) {
-            if (!taken.in_use(s)) {
-                holdings.account(s);
-                drop_uncarved(s);
-                if (holdings.give(s)) {
-                    given = true;
-                    continue;
-                }
-            }
-            taken.put_back(s);
-        }
-        return given;
-    }
-
-    /// What has live blocks serves nobody else: what it has not cut yet goes to the operating system. Memory is about to grow.
-    void drop_uncarved(OwnerLine *s) {
-        if (s->accounted != 0) {
-            heap_.holdings().drop_uncarved(s);
-        }
-    }
-
-    template <class Emptied>
-    void empty_bins(Emptied emptied) {
-        for (unsigned c = 0; c < Classes::count;) {
-            Taking<Heap> taken(heap_);
-            for (; c < Classes::count && !taken.full(); ++c) {
-                if (!heap_.bins().is_empty(c)) {
-                    taken.take(heap_.bins().at(c));
-                }
+            again = take_told(taken, told);
+            const unsigned count_told = taken.count();
+            const bool enough = take_emptiest(taken, too_empty);
+            if (when == Bins::always || !enough) {
+                again |= take_bins(taken, bin);
             }
             if (taken.empty()) {
                 return;
             }
             taken.find_owner();
-            for (OwnerLine *s : taken) {
-                if (!taken.in_use(s)) {
-                    heap_.holdings().account(s);
-                    drop_uncarved(s);
-                    s->place = emptied(s) ? Place::nowhere : s->place;
-                }
-                taken.put_back(s);
+            again |= sort_out(taken, count_told, too_empty, leaves_bin);
+        }
+    }
+
+    bool take_told(Taking<Heap> &taken, OwnerLine *&told) {
+        while (told != nullptr && !taken.full()) {
+            OwnerLine *const s = told;
+            told = shared_of(s)->pending_next.load(std::memory_order_relaxed); // relaxed: acquired by take()
+            taken.take(s);
+        }
+        return !taken.empty();
+    }
+
+    /// While the account says so. Whether it then says that this is enough.
+    template <class TooEmpty>
+    bool take_emptiest(Taking<Heap> &taken, TooEmpty too_empty) {
+        auto &holdings = heap_.holdings();
+        std::size_t used = holdings.used();
+        std::size_t held = holdings.held();
+        while (too_empty(used, held)) {
+            OwnerLine *const s = taken.full() ? nullptr : holdings.places().emptiest(holdings.movable);
+            if (s == nullptr) {
+                return false;
+            }
+            holdings.places().take_out(s);
+            used -= holdings.used_by(s);
+            held -= s->extent;
+            if (!taken.has(s)) { // else it was told of as well
+                taken.take(s);
             }
         }
+        return true;
+    }
+
+    bool take_bins(Taking<Heap> &taken, unsigned &from) {
+        const unsigned before = taken.count();
+        for (; from < Classes::count && !taken.full(); ++from) {
+            if (!heap_.bins().is_empty(from)) {
+                taken.take(heap_.bins().at(from));
+            }
+        }
+        return taken.count() != before;
+    }
+
+    /// True if something was given to the global heap. All are accounted for before the first one goes. Bins whose superblocks have
+    /// live blocks come last: perhaps no more need go.
+    template <class TooEmpty, class LeavesBin>
+    bool sort_out(Taking<Heap> &taken, unsigned told, TooEmpty too_empty, LeavesBin leaves_bin) {
+        taken.keep_if([&](OwnerLine *s, unsigned number) { return look_at(taken, s, number < told); });
+        bool given = false;
+        for (const bool in_bin : {false, true}) {
+            taken.keep_if([&](OwnerLine *s, unsigned) {
+                if (!in_bin && s->place == Place::current && s->accounted != 0) {
+                    return true;
+                }
+                given |= give_or_put_back(taken, s, too_empty, leaves_bin);
+                return false;
+            });
+        }
+        return given;
+    }
+
+    /// Accounts for it. False if it is in use, and stays. What has live blocks serves nobody else: what it has not cut yet goes to
+    /// the operating system, as memory is about to grow.
+    bool look_at(Taking<Heap> &taken, OwnerLine *s, bool told) {
+        if (taken.in_use(s)) {
+            taken.put_back(s);
+            if (told) {
+                heap_.tray().push(s); // its notice is still to be taken in
+            }
+            return false;
+        }
+        if (told) {
+            Heap::Notice::acknowledge(s);
+        }
+        heap_.holdings().account(s);
+        if (!told && s->accounted != 0) {
+            heap_.holdings().drop_uncarved(s);
+        }
+        return true;
+    }
+
+    template <class TooEmpty, class LeavesBin>
+    bool give_or_put_back(Taking<Heap> &taken, OwnerLine *s, TooEmpty too_empty, LeavesBin leaves_bin) {
+        auto &holdings = heap_.holdings();
+        if (s->place == Place::current && leaves_bin(s)) {
+            s->place = Place::nowhere;
+        }
+        holdings.place_anew(s);
+        if (too_empty(holdings.used(), holdings.held()) && movable(s) && holdings.give(s)) {
+            return true;
+        }
+        taken.put_back(s);
+        return false;
+    }
+
+    bool movable(const OwnerLine *s) const {
+        return s->place == Place::empty ||
+               (s->place == Place::partial && s->group < heap_.holdings().movable);
     }
 
     Heap &heap_;
