@@ -32,9 +32,9 @@ public:
 
     /// Brings u up to date for one superblock and sets its next border.
     void look_at(OwnerLine *s) {
-        used_ -= used_by(s);
-        s->accounted = superblock::live_now(s);
-        used_ += used_by(s);
+        const std::uint32_t live = superblock::live_now(s);
+        used_ += (std::size_t{live} - s->accounted) * shared_of(s)->block_size; // modulo 2^64
+        s->accounted = live;
         Discipline::rearm(s);
     }
 
@@ -61,7 +61,7 @@ public:
     }
 
     static std::size_t used_by(const OwnerLine *s) {
-        return std::size_t{s->accounted} * Classes::size_of(s->size_class);
+        return std::size_t{s->accounted} * shared_of(s)->block_size;
     }
 
 private:

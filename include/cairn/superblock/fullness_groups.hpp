@@ -58,6 +58,7 @@ public:
         s->place = Place::partial;
         lists_[s->size_class][s->group].push_front(s);
         occupied_[s->group][s->size_class / 64] |= bit(s);
+        groups_of_[s->size_class] |= static_cast<std::uint8_t>(1u << s->group);
     }
 
     void remove(OwnerLine *s) {
@@ -65,19 +66,20 @@ public:
         list.remove(s);
         if (list.empty()) {
             occupied_[s->group][s->size_class / 64] &= ~bit(s);
+            groups_of_[s->size_class] &= static_cast<std::uint8_t>(~(1u << s->group));
         }
         s->place = Place::nowhere;
     }
 
     /// The fullest one of a class, removed; nullptr when there is none.
     OwnerLine *take_fullest(unsigned size_class) {
-        for (unsigned g = Groups; g-- > 0;) {
-            if (OwnerLine *s = lists_[size_class][g].front()) {
-                remove(s);
-                return s;
-            }
+        const unsigned groups_there = groups_of_[size_class];
+        if (groups_there == 0) {
+            return nullptr;
         }
-        return nullptr;
+        OwnerLine *const s = lists_[size_class][log2_floor(groups_there)].front();
+        remove(s);
+        return s;
     }
 
     /// The same among those that `heap` gave up, as far as a short look at each group shows.
@@ -108,11 +110,13 @@ public:
 
 private:
     static constexpr unsigned longest_look_ = 16;
+    static_assert(Groups <= 8);
     static constexpr unsigned words_ = (SizeClasses + 63) / 64;
     static std::uint64_t bit(const OwnerLine *s) { return std::uint64_t{1} << s->size_class % 64; }
 
     SuperblockList lists_[SizeClasses][Groups];
     std::uint64_t occupied_[Groups][words_]{};
+    std::uint8_t groups_of_[SizeClasses]{}; ///< a bit for each group of the class that has any
 };
 
 } // namespace cairn

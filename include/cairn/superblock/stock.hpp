@@ -87,7 +87,7 @@ private:
     static constexpr unsigned ways_ = 8;
 
     static std::size_t free_bytes_of(const OwnerLine *s) {
-        return s->extent - std::size_t{s->accounted} * Classes::size_of(s->size_class);
+        return s->extent - std::size_t{s->accounted} * shared_of(s)->block_size;
     }
 
     static bool blocks_fill_lines(unsigned size_class) {

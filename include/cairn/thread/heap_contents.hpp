@@ -44,18 +44,18 @@ public:
 
     /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
     void settle() {
-        holdings_.settle();
-        const std::size_t overdraft = holdings_.overdraft();
-        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
+        holdings_.empty_tray();
         ++settled_;
-        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + holdings_.share(Discipline::bins_step)) &&
-            settled_ >= Discipline::bins_patience) {
-            thin_bins();
+        if (holdings_.overdraft() == 0) {
+            bins_seen_at_ = 0;
+            holdings_.no_overdraft();
+        } else {
+            settle_overdraft();
         }
         if (CAIRN_UNLIKELY(holdings_.tray().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
             visit_myself();
+            holdings_.note_overdraft();
         }
-        holdings_.note_overdraft();
     }
 
     /// Every superblock to the global heap, but for those about which a notice is on its way.
@@ -86,20 +86,38 @@ public:
     }
 
 private:
-    /// Makes the bin of class c able to pop. nullptr as for malloc().
-    CAIRN_COLD OwnerLine *refill(unsigned c, Growth growth) {
-        settle();
-        while (bins().is_empty(c) || !replenish(bins().at(c))) {
-            if (!bins().is_empty(c)) {
-                holdings_.places().put(bins().take(c));
-            }
-            OwnerLine *const found = next_superblock(holdings_, c, growth);
-            if (found == nullptr) {
-                return nullptr;
-            }
-            bins().fill(c, found);
+    CAIRN_NOINLINE void settle_overdraft() {
+        holdings_.give_surplus(0);
+        const std::size_t overdraft = holdings_.overdraft();
+        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
+        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + holdings_.share(Discipline::bins_step)) &&
+            settled_ >= Discipline::bins_patience) {
+            thin_bins();
         }
-        return bins().at(c);
+        holdings_.note_overdraft();
+    }
+
+    /// Makes the bin of class c able to pop. nullptr as for malloc().
+    CAIRN_NOINLINE OwnerLine *refill(unsigned c, Growth growth) {
+        settle();
+        Bin &all = bins();
+        if (!all.is_empty(c)) {
+            OwnerLine *const dry = all.at(c);
+            if (replenish(dry)) {
+                return dry;
+            }
+            all.hide(c);
+            holdings_.places().put(dry);
+        }
+        OwnerLine *found = nullptr;
+        while ((found = next_superblock(holdings_, c, growth)) != nullptr) {
+            if (CAIRN_LIKELY(!superblock::is_end(found->free)) || replenish(found)) {
+                all.fill(c, found);
+                break;
+            }
+            holdings_.places().put(found);
+        }
+        return found;
     }
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
@@ -159,7 +177,7 @@ private:
         if (superblock::is_end(s->free) && superblock::has_remote_frees(s)) {
             superblock::collect(s);
         }
-        if (superblock::is_end(s->free)) {
+        if (superblock::is_end(s->free) && s->carved != shared_of(s)->capacity) {
             carve(s);
         }
         holdings_.account(s);

@@ -106,6 +106,7 @@ public:
     void note_overdraft() {
         overdraft_.note<Discipline>(overdraft(), tray_, global_->notices().wanted_visits());
     }
+    void no_overdraft() { overdraft_.none(); }
     void overdraft_visited() { overdraft_.visited(overdraft(), tray_); }
 
     /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.

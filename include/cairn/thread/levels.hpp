@@ -83,10 +83,11 @@ public:
     /// each small step of that heaps are visited.
     bool has_grown(const void *mine = nullptr) {
         const std::size_t growth = runs_.line().total();
-        if (CAIRN_UNLIKELY(growth >= visited_growth_.load(std::memory_order_relaxed) + slot_size)) {
-            visited_growth_.store(growth, std::memory_order_relaxed);
-            visit_until_enough(registry_, global_, mine);
+        if (CAIRN_LIKELY(growth < visited_growth_.load(std::memory_order_relaxed) + slot_size)) {
+            return false;
         }
+        visited_growth_.store(growth, std::memory_order_relaxed);
+        visit_until_enough(registry_, global_, mine);
         if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step_) {
             return false;
         }

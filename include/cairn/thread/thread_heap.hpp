@@ -84,7 +84,7 @@ public:
     }
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
-    CAIRN_COLD void look_at(OwnerLine *s) {
+    CAIRN_NOINLINE void look_at(OwnerLine *s) {
         const Inside inside(*this);
         if (owns(s)) { // a visitor may have taken it since
             holdings().place_anew(s);
