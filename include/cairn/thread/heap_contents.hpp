@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cairn/thread/bins.hpp>
+#include <cairn/thread/bins_watch.hpp>
 #include <cairn/thread/next_superblock.hpp>
 
 namespace cairn {
@@ -33,11 +34,8 @@ public:
     /// A block of any class; nullptr when out of memory, or when visits come first.
     void *malloc(unsigned c, Growth growth) {
         OwnerLine *s = bins().at(c);
-        if (superblock::is_end(s->free)) {
-            s = refill(c, growth);
-            if (s == nullptr) {
-                return nullptr;
-            }
+        if (superblock::is_end(s->free) && (s = refill(c, growth)) == nullptr) {
+            return nullptr;
         }
         return superblock::pop(s, span_of(s));
     }
@@ -45,9 +43,8 @@ public:
     /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
     void settle() {
         holdings_.empty_tray();
-        ++settled_;
-        if (holdings_.overdraft() == 0) {
-            bins_seen_at_ = 0;
+        if (CAIRN_LIKELY(holdings_.overdraft() == 0)) {
+            watch_.slow_path(0);
             holdings_.no_overdraft();
         } else {
             settle_overdraft();
@@ -61,13 +58,13 @@ public:
     /// Every superblock to the global heap, but for those about which a notice is on its way.
     void give_all() {
         holdings_.empty_tray();
-        empty_bins();
+        empty_bins([](const OwnerLine *) { return true; });
         holdings_.give_all();
     }
 
     /// The superblocks without live blocks. False if there was none.
     bool give_empty() {
-        empty_bins_without_live_blocks([](OwnerLine *) {});
+        empty_bins([](const OwnerLine *s) { return s->accounted == 0; });
         settle();
         return holdings_.give_empty();
     }
@@ -89,9 +86,8 @@ private:
     CAIRN_NOINLINE void settle_overdraft() {
         holdings_.give_surplus(0);
         const std::size_t overdraft = holdings_.overdraft();
-        bins_seen_at_ = overdraft < bins_seen_at_ ? overdraft : bins_seen_at_;
-        if (CAIRN_UNLIKELY(overdraft > bins_seen_at_ + holdings_.share(Discipline::bins_step)) &&
-            settled_ >= Discipline::bins_patience) {
+        watch_.slow_path(overdraft);
+        if (watch_.is_due(overdraft, holdings_.share(Discipline::bins_step), Discipline::bins_patience)) {
             thin_bins();
         }
         holdings_.note_overdraft();
@@ -101,23 +97,16 @@ private:
     CAIRN_NOINLINE OwnerLine *refill(unsigned c, Growth growth) {
         settle();
         Bin &all = bins();
-        if (!all.is_empty(c)) {
-            OwnerLine *const dry = all.at(c);
-            if (replenish(dry)) {
-                return dry;
-            }
+        OwnerLine *s = all.is_empty(c) ? next_superblock(holdings_, c, growth) : all.at(c);
+        while (s != nullptr && superblock::is_end(s->free) && !replenish(s)) {
             all.hide(c);
-            holdings_.places().put(dry);
+            holdings_.places().put(s);
+            s = next_superblock(holdings_, c, growth);
         }
-        OwnerLine *found = nullptr;
-        while ((found = next_superblock(holdings_, c, growth)) != nullptr) {
-            if (CAIRN_LIKELY(!superblock::is_end(found->free)) || replenish(found)) {
-                all.fill(c, found);
-                break;
-            }
-            holdings_.places().put(found);
+        if (s != nullptr) {
+            all.fill(c, s);
         }
-        return found;
+        return s;
     }
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
@@ -126,8 +115,7 @@ private:
             holdings_.place_anew(bins().take(slack.take_widest()));
         }
         holdings_.settle();
-        bins_seen_at_ = holdings_.overdraft();
-        settled_ = 0;
+        watch_.looked(holdings_.overdraft());
     }
 
     /// What a visitor wanted to do, who met us inside: memory was about to grow.
@@ -137,29 +125,26 @@ private:
         if (holdings_.overdraft() == 0) {
             return;
         }
-        empty_bins_without_live_blocks([this](OwnerLine *s) { holdings_.drop_uncarved(s); });
+        empty_bins([this](OwnerLine *s) {
+            if (s->accounted != 0) {
+                holdings_.drop_uncarved(s);
+            }
+            return s->accounted == 0;
+        });
         thin_bins();
         holdings_.give_surplus();
     }
 
-    /// What has live blocks stays, and keep() sees it.
-    template <class Keep>
-    void empty_bins_without_live_blocks(Keep keep) {
+    /// Those for which leaves() holds.
+    template <class Leaves>
+    void empty_bins(Leaves leaves) {
         for (unsigned c = 0; c < Classes::count; ++c) {
             if (!bins().is_empty(c)) {
                 OwnerLine *const s = bins().at(c);
                 holdings_.account(s);
-                s->accounted == 0 ? holdings_.place_anew(bins().take(c)) : keep(s);
-            }
-        }
-    }
-
-    void empty_bins() {
-        for (unsigned c = 0; c < Classes::count; ++c) {
-            if (!bins().is_empty(c)) {
-                OwnerLine *const s = bins().take(c);
-                holdings_.account(s);
-                holdings_.places().put(s);
+                if (leaves(s)) {
+                    holdings_.place_anew(bins().take(c));
+                }
             }
         }
     }
@@ -186,9 +171,8 @@ private:
 
     Bin shown_bins_;
     bool hidden_ = false;
-    std::uint32_t touched_ = 0;    ///< bytes touched for the first time, to be paid a slot at a time
-    std::size_t bins_seen_at_ = 0; ///< the least overdraft since the bins were looked at
-    std::uint32_t settled_ = 0;    ///< how often since then
+    std::uint32_t touched_ = 0; ///< bytes touched for the first time, to be paid a slot at a time
+    BinsWatch watch_;
     Holdings<Global> holdings_;
     Bin hidden_bins_; ///< last: of use only where the fast paths are to find nothing
 };

@@ -79,11 +79,10 @@ public:
         }
     }
 
-    /// To call after each slow malloc, with no lock held: true when more memory is touched than ever was, by another step. For
-    /// each small step of that heaps are visited.
+    /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
     bool has_grown(const void *mine = nullptr) {
         const std::size_t growth = runs_.line().total();
-        if (CAIRN_LIKELY(growth < visited_growth_.load(std::memory_order_relaxed) + slot_size)) {
+        if (growth < visited_growth_.load(std::memory_order_relaxed) + slot_size) {
             return false;
         }
         visited_growth_.store(growth, std::memory_order_relaxed);

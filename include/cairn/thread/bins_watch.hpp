@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Bins watch: when an owner looks at what its bins have free.
+//
+// Adds:    is_due: the heap has become emptier by a step since the last look, and enough slow paths have gone by that a look costs
+//          little beside them.
+// Threads: the heap's.
+// Cost:    two compares on slow paths.
+// Source:  docs/decisions/a-small-process-has-its-memory.md.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn {
+
+class BinsWatch {
+public:
+    constexpr BinsWatch() = default;
+
+    /// A slow path, after which the heap has so many bytes of overdraft.
+    void slow_path(std::size_t overdraft) {
+        seen_at_ = std::min(overdraft, seen_at_);
+        ++slow_paths_;
+    }
+    bool is_due(std::size_t overdraft, std::size_t step, unsigned patience) const {
+        return overdraft > seen_at_ + step && slow_paths_ >= patience;
+    }
+    void looked(std::size_t overdraft) { *this = BinsWatch(overdraft); }
+
+private:
+    explicit constexpr BinsWatch(std::size_t overdraft) : seen_at_(overdraft) {}
+
+    std::size_t seen_at_ = 0;      ///< bytes: the least overdraft since the last look
+    std::uint32_t slow_paths_ = 0; ///< since then
+};
+
+} // namespace cairn

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Bins watch: a look is due after a step and enough slow paths, and not before.
+#include <cairn/thread/bins_watch.hpp>
+
+#include <gtest/gtest.h>
+
+using namespace cairn;
+
+namespace {
+
+constexpr std::size_t step = 1000;
+constexpr unsigned patience = 4;
+
+bool due_after(BinsWatch &watch, std::size_t overdraft) {
+    watch.slow_path(overdraft);
+    return watch.is_due(overdraft, step, patience);
+}
+
+TEST(BinsWatch, ALookIsDueAfterAStepAndEnoughSlowPaths) {
+    BinsWatch watch;
+    for (unsigned i = 1; i < patience; ++i) {
+        EXPECT_FALSE(due_after(watch, step + 1));
+    }
+    EXPECT_FALSE(due_after(watch, step)) << "no step from 0";
+    EXPECT_TRUE(due_after(watch, step + 1));
+}
+
+TEST(BinsWatch, AStepIsFromTheLeastSinceTheLastLook) {
+    BinsWatch watch;
+    watch.looked(5000);
+    for (unsigned i = 0; i < patience; ++i) {
+        EXPECT_FALSE(due_after(watch, 6000));
+    }
+    EXPECT_TRUE(due_after(watch, 6001));
+    EXPECT_FALSE(due_after(watch, 3000)) << "emptier";
+    EXPECT_TRUE(due_after(watch, 4001));
+    watch.looked(4001);
+    EXPECT_FALSE(due_after(watch, 9000)) << "patience begins again";
+}
+
+} // namespace
