@@ -44,9 +44,23 @@ CAIRN_INLINE std::size_t quick_size(const void *p) {
                : 0;
 }
 
-/// A superblock of several slots lies at a multiple of their number.
+/// The superblock that an address lies in; nullptr for any other. One of several slots lies at a multiple of their number.
+inline OwnerLine *superblock_at(std::uintptr_t address) {
+    if (CAIRN_UNLIKELY(WindowMap::kind(address) != WindowKind::segment)) {
+        return nullptr;
+    }
+    Segment *const segment = Segment::of(address);
+    const unsigned slot = Segment::slot_of(address);
+    OwnerLine *const line = &segment->owner_lines[slot];
+    const SlotKind kind = segment->kind(slot);
+    return kind == SlotKind::rest ? line - slot % line->slots : kind == SlotKind::superblock ? line : nullptr;
+}
+
 inline Found find(const void *p, const char *what) {
     const std::uintptr_t address = address_of(p);
+    if (OwnerLine *const s = superblock_at(address)) {
+        return {Found::block, s};
+    }
     const WindowKind window = WindowMap::kind(address);
     if (window == WindowKind::huge) {
         return {Found::huge, nullptr};
@@ -55,13 +69,8 @@ inline Found find(const void *p, const char *what) {
         invalid(what, p, "which is not in this heap");
     }
     Segment *const segment = Segment::of(address);
-    unsigned slot = Segment::slot_of(address);
+    const unsigned slot = Segment::slot_of(address);
     switch (segment->kind(slot)) {
-    case SlotKind::rest:
-        slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
-        return {Found::block, &segment->owner_lines[slot]};
-    case SlotKind::superblock:
-        return {Found::block, &segment->owner_lines[slot]};
     case SlotKind::large:
         if (address == segment->address_of_slot(slot)) {
             return {Found::large, &segment->owner_lines[slot]};
@@ -75,6 +84,8 @@ inline Found find(const void *p, const char *what) {
         invalid(what, p, "which is in free memory: freed twice, or never allocated");
     case SlotKind::metadata:
     case SlotKind::unmapped:
+    case SlotKind::superblock: // since we looked
+    case SlotKind::rest:
         break;
     }
     invalid(what, p, "where no block is");
@@ -90,6 +101,13 @@ inline bool list_holds(std::uintptr_t head, std::uintptr_t block, std::uint64_t 
         head = word_of(align_down(head, 8)) ^ cookie;
     }
     return false;
+}
+
+/// Whether it is the start of a live block of the superblock at `s`, but for one chance in 2^47 that it is and says no.
+CAIRN_INLINE bool is_live(const OwnerLine *s, std::uintptr_t block) {
+    const SharedLine *const shared = shared_of(s);
+    return is_block_start(shared, block - memory_of(s)) &&
+           !looks_free(block, shared, shared->slots * slot_size);
 }
 
 /// Ends the program unless `p` is the start of a live block of the superblock at `s`.

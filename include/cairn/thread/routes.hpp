@@ -127,16 +127,15 @@ protected:
 
     /// Frees for `heap`: its own superblocks directly, others' as remote frees.
     void free_checked(void *p, Heap *heap) {
-        const Found found = find(p, "free of");
-        if (found.kind != Found::block) {
-            levels_.free_long(found, p, heap->holdings().number());
+        OwnerLine *const s = superblock::superblock_at(address_of(p));
+        if (s == nullptr) {
+            levels_.free_long(find(p, "free of"), p, heap->holdings().number());
             return note_surplus();
         }
-        OwnerLine *const s = found.line;
-        superblock::check_live(s, p, "free of");
         if (heap->owns(s) && heap->free_inside(s, address_of(p))) {
             return note_surplus();
         }
+        superblock::check_live(s, p, "free of");
         const auto told = superblock::free_remote(s, address_of(p));
         if (told.kind != told.nothing) {
             tell(s, told);
