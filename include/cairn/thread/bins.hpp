@@ -43,24 +43,34 @@ public:
         return s;
     }
 
-    /// How many free bytes each bin's superblock has, and all together.
+    /// How many free bytes the superblocks of bins have, each and all together.
     struct Slack {
-        std::uint32_t of[SizeClasses];
+        struct Bin {
+            std::uint32_t free_bytes;
+            unsigned size_class;
+        };
+        Bin bins[SizeClasses]; ///< those that are not empty
+        unsigned count = 0;
         std::size_t free_bytes = 0;
 
-        /// The bin that has the most, which counts no more.
+        /// The class of the bin that has the most, which counts no more.
         unsigned take_widest() {
-            std::uint32_t *const widest = std::max_element(of, of + SizeClasses);
-            free_bytes -= *widest;
-            *widest = 0;
-            return static_cast<unsigned>(widest - of);
+            Bin *const widest = std::max_element(
+                bins, bins + count, [](const Bin &a, const Bin &b) { return a.free_bytes < b.free_bytes; });
+            const Bin taken = *widest;
+            *widest = bins[--count];
+            free_bytes -= taken.free_bytes;
+            return taken.size_class;
         }
     };
     Slack slack() const {
         Slack all;
         for (unsigned c = 0; c < SizeClasses; ++c) {
-            all.of[c] = is_empty(c) ? 0 : free_bytes_of(at(c));
-            all.free_bytes += all.of[c];
+            if (!is_empty(c)) {
+                const std::uint32_t free_bytes = free_bytes_of(at(c));
+                all.bins[all.count++] = {free_bytes, c};
+                all.free_bytes += free_bytes;
+            }
         }
         return all;
     }
