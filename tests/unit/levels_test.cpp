@@ -239,7 +239,7 @@ TEST_F(Sleeper, GrowthMakesVisits) {
 /// Superblocks without live blocks that have touched little are no reason to look no further.
 TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
     std::vector<std::pair<Heap *, void *>> blocks;
-    while (blocks.size() * slot_size < 16_MiB) {
+    while (blocks.size() * slot_size < 24_MiB) {
         Heap *const heap = levels_->open();
         for (unsigned c = 0; c < one_slot; ++c) {
             blocks.emplace_back(heap, heap->malloc_class(c));
@@ -250,7 +250,7 @@ TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
         heap->give_empty();
     }
     go_to_sleep();
-    ASSERT_GT(levels_->global().free_bytes(), 8_MiB);
+    ASSERT_GT(levels_->global().free_bytes(), 16_MiB);
     const std::size_t before = held();
     levels_->runs().touch(2 * slot_size);
     levels_->global().maker().pay();

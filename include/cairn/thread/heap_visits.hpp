@@ -74,7 +74,7 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
 /// were put on the list last come first, and may have nothing to give yet: hence several.
 template <class Global>
 void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const void *mine) {
-    constexpr std::size_t enough = 8_MiB;
+    constexpr std::size_t enough = 16_MiB;
     constexpr unsigned most_visits = 16;
     for (unsigned visits = 0;
          visits < most_visits && global.free_touched() < enough && visit_wanted(registry, global, mine);
