@@ -75,7 +75,7 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
 template <class Global>
 void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const void *mine) {
     constexpr std::size_t enough = 16_MiB;
-    constexpr unsigned most_visits = 16;
+    constexpr unsigned most_visits = 32;
     for (unsigned visits = 0;
          visits < most_visits && global.free_touched() < enough && visit_wanted(registry, global, mine);
          ++visits) {
