@@ -75,6 +75,23 @@ TEST_F(VisitTest, WhatOthersFreeComesDownThoughTheOwnerSleeps) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+TEST_F(VisitTest, WhatWasToldOfAndIsAmongTheEmptiestIsTakenOnce) {
+    const std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB);
+    std::vector<void *> left;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        i % 8 == 0 ? left.push_back(blocks[i]) : free(heap_, blocks[i]);
+    }
+    ASSERT_NE(heap_.holdings().places().emptiest(1), nullptr);
+    free_elsewhere(left);
+    ASSERT_FALSE(heap_.tray().empty());
+    ASSERT_TRUE(settle());
+    expect_invariant(heap_);
+    expect_accounts(heap_);
+    EXPECT_TRUE(heap_.tray().empty());
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
 TEST_F(VisitTest, SuperblocksThatAreFullEnoughStay) {
     const std::vector<void *> blocks = blocks_of(class_of_64, 8_MiB);
     std::vector<void *> some;

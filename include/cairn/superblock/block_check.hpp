@@ -51,9 +51,14 @@ inline OwnerLine *superblock_at(std::uintptr_t address) {
     }
     Segment *const segment = Segment::of(address);
     const unsigned slot = Segment::slot_of(address);
-    OwnerLine *const line = &segment->owner_lines[slot];
-    const SlotKind kind = segment->kind(slot);
-    return kind == SlotKind::rest ? line - slot % line->slots : kind == SlotKind::superblock ? line : nullptr;
+    switch (segment->kind(slot)) {
+    case SlotKind::superblock:
+        return &segment->owner_lines[slot];
+    case SlotKind::rest:
+        return &segment->owner_lines[align_down(slot, segment->owner_lines[slot].slots)];
+    default:
+        return nullptr;
+    }
 }
 
 inline Found find(const void *p, const char *what) {

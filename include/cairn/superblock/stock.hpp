@@ -123,8 +123,8 @@ private:
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
-    SuperblockList empties_[Classes::count]
-                           [ways_]; ///< by the heap that gave them up, whose processor has seen them last
+    /// By the heap that gave them up, whose processor has seen them last.
+    SuperblockList empties_[Classes::count][ways_];
     std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it
     std::atomic<std::size_t> empty_touched_{0}; ///< the same
     unsigned hand_ = 0;                         ///< the class that gave up an empty one last

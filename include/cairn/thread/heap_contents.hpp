@@ -114,7 +114,7 @@ private:
         for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);) {
             holdings_.place_anew(bins().take(slack.take_widest()));
         }
-        holdings_.settle();
+        holdings_.give_surplus(0);
         watch_.looked(holdings_.overdraft());
     }
 

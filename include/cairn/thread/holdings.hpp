@@ -3,7 +3,7 @@
 // Holdings: the superblocks of a thread heap but for those in its bins, with the account of all of them (u
 // and a), and the border to the global heap.
 //
-// Adds:    places by fullness; settle, which takes in notices and gives up what is empty.
+// Adds:    places by fullness; taking in notices; giving up what the invariant does not allow.
 // Needs:   GlobalHeap below.
 // Keeps:   a heap that is too empty is on the list of those to visit; every superblock held is in exactly one place.
 // Threads: the heap's own thread, or who holds its guard; notices may arrive from any.
@@ -66,14 +66,8 @@ public:
         }
     }
 
-    /// Takes in notices, and gives up superblocks without live blocks while the heap is too empty. Others, whose frees would
-    /// all be remote from then on, stay until somebody needs them. Part of every slow path.
-    void settle() {
-        empty_tray();
-        give_surplus(0);
-    }
-
-    /// While the heap is too empty: superblocks without live blocks, and those of the fullness groups below the limit.
+    /// While the heap is too empty: superblocks without live blocks, and those of the fullness groups below the limit. In slow paths
+    /// there are none of these, whose frees would all be remote from then on: they stay until somebody needs them.
     void give_surplus(unsigned groups = movable) {
         give_each([&] { return overdraft() != 0 ? places_.emptiest(groups) : nullptr; });
     }
