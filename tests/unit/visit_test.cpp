@@ -135,6 +135,18 @@ TEST_F(VisitTest, ASuperblockThatTheOwnerIsUsingStays) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+TEST_F(VisitTest, BinsWithLiveBlocksStayWhereOthersAreEnough) {
+    void *const live = heap_.malloc_class(0);
+    for (void *const p : some_of_each_class()) {
+        free(heap_, p);
+    }
+    ASSERT_GT(free_bytes(), Discipline::bins_slack + Discipline::slack);
+    ASSERT_TRUE(settle());
+    EXPECT_LE(free_bytes(), Discipline::slack);
+    EXPECT_FALSE(heap_.bins().is_empty(0));
+    free(heap_, live);
+}
+
 TEST_F(VisitTest, BinsWithoutLiveBlocksAreEmptied) {
     for (void *const p : some_of_each_class()) {
         free(heap_, p);

@@ -31,7 +31,7 @@ public:
         superblocks_[count_++] = s;
     }
 
-    bool full() const { return count_ == batch; }
+    bool full() const { return count_ >= batch; }
     bool empty() const { return count_ == 0; }
     unsigned count() const { return count_; }
 
@@ -73,7 +73,7 @@ public:
 
 private:
     Heap &heap_;
-    OwnerLine *superblocks_[batch];
+    OwnerLine *superblocks_[batch + Heap::Classes::count]; ///< and those of all bins
     unsigned count_ = 0;
     const void *owner_at_ = nullptr;
     bool known_ = false;

@@ -59,14 +59,15 @@ private:
     template <class TooEmpty, class LeavesBin>
     void thin_out(TooEmpty too_empty, Bins when, LeavesBin leaves_bin) {
         OwnerLine *told = heap_.holdings().tray().take();
-        unsigned bin = 0;
+        bool bins_seen = false;
         for (bool again = true; again;) {
             Taking<Heap> taken(heap_);
             again = take_told(taken, told);
             const unsigned count_told = taken.count();
             const bool enough = take_emptiest(taken, too_empty);
-            if (when == Bins::always || !enough) {
-                again |= take_bins(taken, bin);
+            if (!bins_seen && !taken.full() && (when == Bins::always || !enough)) {
+                bins_seen = again = true;
+                take_bins(taken);
             }
             if (taken.empty()) {
                 return;
@@ -106,14 +107,12 @@ private:
         return true;
     }
 
-    bool take_bins(Taking<Heap> &taken, unsigned &from) {
-        const unsigned before = taken.count();
-        for (; from < Classes::count && !taken.full(); ++from) {
-            if (!heap_.bins().is_empty(from)) {
-                taken.take(heap_.bins().at(from));
+    void take_bins(Taking<Heap> &taken) {
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            if (!heap_.bins().is_empty(c)) {
+                taken.take(heap_.bins().at(c));
             }
         }
-        return taken.count() != before;
     }
 
     /// True if something was given to the global heap. All are accounted for before the first one goes. Bins whose superblocks have
