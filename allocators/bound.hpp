@@ -41,6 +41,8 @@ struct Bound {
     static constexpr std::size_t last_taken = span_of_class(Classes::count - 1);
     /// Freed by others and told, until somebody takes it in.
     static constexpr std::size_t told = slack;
+    /// Freed by its thread, of others' superblocks, and kept to be given back at once.
+    static constexpr std::size_t gathered = Gathering::most_bytes;
     /// Its part of what lies free in the global heap.
     static constexpr std::size_t in_global_heap = slack;
     /// The heap itself.
@@ -48,7 +50,7 @@ struct Bound {
 
     static constexpr double per_heap =
         static_cast<double>(in_bins + unlisted + last_taken + in_global_heap + itself) +
-        static_cast<double>(told) / (1 - fraction);
+        static_cast<double>(told + gathered) / (1 - fraction);
 
     // ---- what is in proportion
 

@@ -11,6 +11,7 @@ struct NoLife {
     static bool attached() noexcept { return true; }
     static void grew() noexcept {}
     static void surplus() noexcept {}
+    static void gathered() noexcept {}
 };
 using Allocator = Flagship<NoLife>;
 

@@ -25,6 +25,7 @@ struct NoLife {
     static bool attached() noexcept { return false; }
     static void grew() noexcept {}
     static void surplus() noexcept {}
+    static void gathered() noexcept {}
 };
 using Allocator = Flagship<NoLife>;
 using Classes = Allocator::SizeClasses;
@@ -58,6 +59,7 @@ Json gather() {
         {"last_taken", Limits::last_taken},
         {"in_global_heap", Limits::in_global_heap},
         {"told", Limits::told},
+        {"gathered", Limits::gathered},
         {"heap", Limits::itself},
         {"heap_constant", static_cast<std::size_t>(Limits::per_heap)},
         {"untold", Limits::untold},
@@ -103,7 +105,9 @@ void print(const Json &all) {
               << " free in bins or anywhere after a visit,\n                 " << bound["unlisted"]
               << " more before the next, " << bound["last_taken"] << " for the superblock taken last, "
               << bound["in_global_heap"] << " in the global heap,\n                 " << bound["told"]
-              << " / (1 - f) freed by others and told, " << bound["heap"] << " for the heap itself"
+              << " / (1 - f) freed by others and told, " << bound["gathered"]
+              << " / (1 - f) freed of others'\n                 superblocks and gathered, " << bound["heap"]
+              << " for the heap itself"
               << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
               << bound["runs_slack"] << " bytes; for superblocks " << bound["runs_fraction_for_superblocks"]
               << ", or " << bound["runs_slack_for_superblocks"] << " bytes"

@@ -168,7 +168,7 @@ void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) 
         return nullptr;
     }
     bool clean = false;
-    void *const p = heap.levels().malloc_long(size, alignment, clean);
+    void *const p = heap.levels().long_blocks().malloc(size, alignment, clean);
     if (p == nullptr) {
         free_small(h, superblock_of(h, node), node);
         return nullptr;
@@ -179,7 +179,7 @@ void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) 
 }
 
 void free_memory_of(LongBlock *block) {
-    heap.levels().free_long(superblock::find(block->memory, "cairn_heap_free of"), block->memory);
+    heap.levels().long_blocks().free(superblock::find(block->memory, "cairn_heap_free of"), block->memory);
 }
 
 void free_long(FirstClassHeap &h, void *p) {

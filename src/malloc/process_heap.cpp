@@ -98,6 +98,10 @@ void Life::grew() noexcept {
     errno = saved;
 }
 
+void Life::gathered() noexcept {
+    purger::gathered();
+}
+
 void Life::surplus() noexcept {
     const int saved = errno;
     purger::surplus();

@@ -18,6 +18,7 @@ struct Life {
     static bool attached() noexcept;
     static void grew() noexcept;
     static void surplus() noexcept;
+    static void gathered() noexcept;
 };
 
 using Heap = Flagship<Life>;

@@ -38,13 +38,27 @@ std::size_t to_retain() {
     return static_cast<std::size_t>(retain.load(std::memory_order_relaxed));
 }
 
+bool has_surplus() {
+    return heap.levels().surplus_bytes() > to_retain();
+}
+
+/// Surplus, or what will be when it is taken from threads that sleep.
+bool has_work() {
+    return has_surplus() || heap.levels().gathers();
+}
+
 void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
     constinit static std::atomic<std::uint32_t> never{0}; // nobody writes it: a word to sleep on
     for (;;) {
-        while (heap.levels().surplus_bytes() > to_retain()) {
+        heap.levels().retire_absent(); // those who are absent now will have been for a tick
+        while (has_work()) {
             platform::futex_wait(never, 0, tick_ms());
-            heap.levels().purge_idle(to_retain());
+            if (has_surplus()) {
+                heap.levels().purge_idle(to_retain());
+            } else {
+                heap.levels().retire_absent();
+            }
         }
         std::uint32_t expected = at_work;
         // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
@@ -56,8 +70,7 @@ void *run(void *) {
                 platform::futex_wait(never, 0, tick_ms());
             }
             expected = asleep;
-            if (heap.levels().surplus_bytes() > to_retain() &&
-                state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed)) {
+            if (has_work() && state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed)) {
                 continue;
             }
             // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
@@ -105,6 +118,19 @@ void tick_by_caller() {
     }
 }
 
+/// Puts the purger to work if it sleeps. False if there is none.
+bool wake() {
+    if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
+        std::atomic_thread_fence(std::memory_order_seq_cst); // as the light one
+    }
+    platform::light_fence();                                   // pairs with the heavy one in run()
+    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
+    if (now == asleep && state.compare_exchange_strong(now, at_work, std::memory_order_relaxed)) {
+        platform::futex_wake(state);
+    }
+    return now == asleep || now == at_work;
+}
+
 } // namespace
 
 void configure(const Options &options) noexcept {
@@ -135,20 +161,14 @@ void surplus() noexcept {
         tick_by_caller();
         return;
     }
-    if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
-        std::atomic_thread_fence(std::memory_order_seq_cst); // as the light one
-    }
-    platform::light_fence();                                   // pairs with the heavy one in run()
-    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
-    if (now == at_work) {
-        return;
-    }
-    if (now == asleep) {
-        if (state.compare_exchange_strong(now, at_work, std::memory_order_relaxed)) {
-            platform::futex_wake(state);
-        }
-    } else {
+    if (!wake()) {
         tick_by_caller();
+    }
+}
+
+void gathered() noexcept {
+    if (delay_ms.load(std::memory_order_relaxed) > 0 && background.load(std::memory_order_relaxed)) {
+        wake();
     }
 }
 

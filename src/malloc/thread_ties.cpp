@@ -87,8 +87,7 @@ void look() {
     lock.unlock();
     for (; t != nullptr; t = t->next) { // a tie never goes, and keeps its next one
         if (Heap::Heap *const left = cut(t)) {
-            left->hand_over();
-            heap.levels().registry().close(left);
+            heap.levels().close(left);
             ++found;
         }
     }

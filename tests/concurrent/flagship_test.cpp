@@ -13,6 +13,7 @@ struct TestLife {
     static bool attached();
     static void grew() noexcept {}
     static void surplus() {}
+    static void gathered() {}
 };
 using Heap = Flagship<TestLife>;
 

@@ -27,6 +27,7 @@ struct TestLife {
     static bool attached() { return true; }
     static void grew() noexcept {}
     static void surplus() {}
+    static void gathered() {}
 };
 struct Heap : cairn::Flagship<TestLife> {
     bool in_section() const { return this->Routes::threads_.mine()->presence().owner_is_in_section(); }
@@ -93,7 +94,7 @@ TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
     });
     ready.acquire();
     auto &levels = heap.levels();
-    auto *held = levels.registry().several();
+    auto *held = levels.registry().first(2);
     while (held != nullptr && !held->tray().wanted.load()) {
         held = held->next;
     }

@@ -16,6 +16,7 @@ struct Life {
     static bool attached() { return true; }
     static void grew() {}
     static void surplus() {}
+    static void gathered() {}
 };
 
 /// As the flagship, but for f and a slack of a few blocks, so that superblocks move soon. A superblock of the largest class of one
@@ -28,7 +29,7 @@ class Malloc : public OwnerRouted<Classes, Discipline, Life> {
 public:
     void visit(unsigned i, bool retire) {
         if (retire) {
-            visit_to_retire(*heaps[i]);
+            visit_to_retire(Slow::levels_.registry(), *heaps[i]);
         } else {
             visit_to_settle(*heaps[i]);
         }
@@ -46,8 +47,8 @@ public:
 constexpr std::size_t size = 8_KiB;
 constexpr unsigned of_one = 8; ///< blocks in a superblock
 
-/// `Fence`: whether there is membarrier, as far as is known at the start.
-template <unsigned Threads, bool Fence = true>
+/// `Fence`: whether there is membarrier, as far as is known at the start. `Size`: of all blocks.
+template <unsigned Threads, bool Fence = true, std::size_t Size = size>
 struct Base {
     Malloc heap;
     void *blocks[2 * of_one] = {};
@@ -64,7 +65,7 @@ struct Base {
     void give(unsigned i, unsigned n) {
         model::as_thread(i, [&] {
             for (; n > 0; --n) {
-                void *const p = blocks[count++] = heap.malloc(size);
+                void *const p = blocks[count++] = heap.malloc(Size);
                 model::check(p != nullptr, "no memory");
                 know(p);
                 auto *const s = owner_line_of(shared_line_at(address_of(p)));
@@ -80,7 +81,7 @@ struct Base {
     static void use(void *p) { // as its program does
         model::check(p != nullptr, "no memory");
         static_cast<int *>(p)[4] += 1;
-        static_cast<int *>(p)[size / sizeof(int) - 1] += 1;
+        static_cast<int *>(p)[Size / sizeof(int) - 1] += 1;
     }
     void free(unsigned block) {
         use(blocks[block]);
@@ -88,7 +89,7 @@ struct Base {
         blocks[block] = nullptr;
         heap.free(p);
     }
-    void malloc(unsigned block) { use(blocks[block] = heap.malloc(size)); }
+    void malloc(unsigned block) { use(blocks[block] = heap.malloc(Size)); }
     /// Nobody has a block that another one has; all come back.
     void finish() {
         for (unsigned i = 0; i < 2 * of_one; ++i) {
@@ -303,6 +304,49 @@ const model::Kernel<VisitAndUse<true, true, false>, 2> muted_1("flagship.visit.f
 const model::Kernel<VisitAndUse<true, false, true>, 2> muted_2("flagship.visit.malloc.no_fence",
                                                                {.mute_fence = 2, .must_fail = ""});
 
+/// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the thread adds to it.
+constexpr std::size_t gathered_size = 1_KiB;
+struct GatherAndVisit : Base<2, true, gathered_size> {
+    GatherAndVisit() {
+        give(0, 6);
+        model::as_thread(1, [&] {
+            free(0);
+            free(1);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.visit(1, true);
+        } else {
+            free(2);
+            free(3);
+        }
+    }
+};
+const model::Kernel<GatherAndVisit, 2> gather_visit("flagship.gather.visit",
+                                                    {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<GatherAndVisit, 2> gather_muted("flagship.gather.visit.no_fence",
+                                                    {.mute_fence = 1, .must_fail = ""});
+
+/// The thread and the owner of the blocks both end.
+struct GatherAndEnd : Base<2, true, gathered_size> {
+    GatherAndEnd() { give(0, 3); }
+    void thread(unsigned i) {
+        if (i == 1) {
+            free(0);
+            free(1);
+            free(2);
+        }
+        heap.detach();
+    }
+    void finish() {
+        none_forgotten();
+        Base::finish();
+    }
+};
+const model::Kernel<GatherAndEnd, 2> gather_end("flagship.gather.end",
+                                                {.executions = 400'000, .short_executions = 3'000});
+
 /// Remote frees after which a thread whose heap grows visits the owner, while that one frees and allocates.
 template <bool Fence>
 struct RemoteAndVisit : Base<2, Fence> {
@@ -438,6 +482,38 @@ const model::Kernel<Fork<true>, 2> fork_in_visit("flagship.fork.visitor",
 const model::Kernel<Fork<true, false>, 2> fenced_fork("flagship.fenced.fork", {.executions = 400'000,
                                                                                .short_executions = 1'000,
                                                                                .refuse_fence = true});
+
+/// The same, of a thread that adds to a chain. What of it is sound is not lost, and nothing is free twice.
+struct GatherAndFork : Base<2, true, gathered_size> {
+    GatherAndFork() {
+        give(0, 5);
+        model::as_thread(1, [&] {
+            free(0);
+            free(1);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            free(2);
+            free(3);
+            return;
+        }
+        model::fork_alone();
+        heap.repair_after_fork();
+        for (unsigned k = 8; k < 14; ++k) {
+            malloc(k);
+        }
+    }
+    void finish() {
+        for (unsigned i = 0; i < 2 * of_one; ++i) {
+            for (unsigned k = i + 1; k < 2 * of_one; ++k) {
+                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
+            }
+        }
+    }
+};
+const model::Kernel<GatherAndFork, 2> gather_fork("flagship.gather.fork",
+                                                  {.executions = 400'000, .short_executions = 2'000});
 
 /// The tray alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
 /// taken, with what was behind it.

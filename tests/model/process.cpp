@@ -153,15 +153,20 @@ namespace process_heap {
 
 namespace {
 
-/// What the purger sees of a heap: so much free memory. The heap writes it under its locks, and reads it without.
+/// What the purger sees of a heap: so much free memory, so many chains of remote frees. The heap writes it under its locks, or in a
+/// section, and reads it without.
 struct Purged {
     std::atomic<std::size_t> surplus{0};
+    std::atomic<unsigned> chains{0};
     std::atomic<unsigned> purges{0};
 
     Purged &levels() { return *this; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
     std::size_t resident_bytes() const { return purger::start_at; }
+    bool gathers() const { return chains.load(std::memory_order_relaxed) != 0; }
+    void retire_absent() { chains.fetch_and(0, std::memory_order_relaxed); }
     void purge_idle(std::size_t) {
+        retire_absent();
         purges.fetch_add(1, std::memory_order_relaxed);
         surplus.fetch_and(0, std::memory_order_relaxed);
     }
@@ -194,6 +199,10 @@ struct Purger {
         process_heap::purged.surplus.fetch_add(4_MiB, std::memory_order_relaxed);
         process_heap::purger::surplus();
     }
+    static void gather() {
+        process_heap::purged.chains.fetch_add(1, std::memory_order_relaxed);
+        process_heap::purger::gathered();
+    }
     static void purge() {
         while (pthread::begun.load(std::memory_order_acquire) == 0) {
             platform::cpu_relax();
@@ -205,16 +214,17 @@ struct Purger {
         model::check(pthread::begun.load() <= 1, "two purgers");
         model::check(process_heap::purged.surplus_bytes() <= process_heap::purger::to_retain(),
                      "nobody gives back what is free");
+        model::check(!process_heap::purged.gathers(), "nobody gives back what is gathered");
     }
 };
 
 /// It runs, and goes to sleep when it likes.
-template <unsigned Frees>
+template <unsigned Frees, bool Gathers = false>
 struct PurgerSleeps : Purger {
     PurgerSleeps() { process_heap::purger::grew(); }
     void thread(unsigned i) {
         if (i < Frees) {
-            free_much();
+            Gathers ? gather() : free_much();
         } else {
             purge();
         }
@@ -225,6 +235,8 @@ struct PurgerSleeps : Purger {
     }
 };
 const model::Kernel<PurgerSleeps<1>, 2> purger_sleeps("purger.sleeps", {.time_passes = true, .helpers = 1});
+const model::Kernel<PurgerSleeps<1, true>, 2> purger_gathers("purger.sleeps.gathers",
+                                                             {.time_passes = true, .helpers = 1});
 const model::Kernel<PurgerSleeps<2>, 3>
     purger_frees("purger.sleeps.frees",
                  {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});

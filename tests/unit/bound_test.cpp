@@ -29,6 +29,7 @@ TEST(Bound, ConstantsAreThosePublished) {
     EXPECT_EQ(Limits::last_taken, Published::last_taken);
     EXPECT_EQ(Limits::told, Published::told);
     EXPECT_EQ(Limits::in_global_heap, Published::in_global_heap);
+    EXPECT_EQ(Limits::gathered, Published::gathered);
     EXPECT_LE(Limits::untold, Published::untold);
     EXPECT_DOUBLE_EQ(Limits::share, Published::share);
 }

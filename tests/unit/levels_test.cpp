@@ -139,23 +139,23 @@ TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
     constexpr unsigned who = 3;
     bool clean = false;
-    const auto malloc = [&] { return levels->malloc_long(2 * slot_size, 16, clean, who); };
+    const auto malloc = [&] { return levels->long_blocks().malloc(2 * slot_size, 16, clean, who); };
     const auto wait = [&] {
         void *const p = malloc();
-        levels->free_long(superblock::find(p, "free of"), p, who);
+        levels->long_blocks().free(superblock::find(p, "free of"), p, who);
         EXPECT_EQ(levels->runs().dirty_bytes(), 0u);
         return p;
     };
     void *const waits = wait();
     EXPECT_EQ(malloc(), waits);
-    levels->free_long(superblock::find(waits, "free of"), waits, who);
+    levels->long_blocks().free(superblock::find(waits, "free of"), waits, who);
 
     levels->repair_after_fork(nullptr);
     void *const first = malloc();
     void *const second = malloc();
     EXPECT_NE(first, second) << "one run, two ways to it";
-    levels->free_long(superblock::find(first, "free of"), first);
-    levels->free_long(superblock::find(second, "free of"), second);
+    levels->long_blocks().free(superblock::find(first, "free of"), first);
+    levels->long_blocks().free(superblock::find(second, "free of"), second);
     levels->trim(0);
 
     wait();
@@ -180,10 +180,10 @@ TEST(Levels, ASmallProcessSharesNothing) {
     heap->malloc_class(class_of_48);
     EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
     bool clean = false;
-    void *const much = levels->malloc_long(30_MiB, 16, clean);
+    void *const much = levels->long_blocks().malloc(30_MiB, 16, clean);
     levels->runs().pay(PurgingRuns::beside_blocks);
     EXPECT_LT(heap->holdings().share(1_MiB), 1_MiB);
-    levels->free_long(superblock::find(much, "free of"), much);
+    levels->long_blocks().free(superblock::find(much, "free of"), much);
     levels->trim(0);
     EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
 }
@@ -231,7 +231,7 @@ TEST_F(Sleeper, GrowthMakesVisits) {
     EXPECT_FALSE(levels_->has_grown(mine_));
     EXPECT_EQ(held(), before) << "it has not";
     bool clean = false;
-    ASSERT_NE(levels_->malloc_long(levels_->global().free_bytes() + slot_size, 16, clean), nullptr);
+    ASSERT_NE(levels_->long_blocks().malloc(levels_->global().free_bytes() + slot_size, 16, clean), nullptr);
     levels_->has_grown(mine_);
     EXPECT_LT(held(), before);
 }
@@ -269,9 +269,9 @@ TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
     const auto kept = [&] { return levels->global().stock().empty_bytes(); };
     const auto malloc_long = [&](std::size_t size) {
         bool clean = true;
-        return levels->malloc_long(size, 16, clean);
+        return levels->long_blocks().malloc(size, 16, clean);
     };
-    const auto free_long = [&](void *p) { levels->free_long(superblock::find(p, "free of"), p); };
+    const auto free_long = [&](void *p) { levels->long_blocks().free(superblock::find(p, "free of"), p); };
 
     void *const used = malloc_long(5 * slot_size);
     keep_one();

@@ -54,7 +54,7 @@ struct alignas(platform::cache_line) SharedLine {
     std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
     std::atomic<void *>
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
-               ///< sync::Presence's begin and end (any: quick_size)
+               ///< sync::Presence's begin and end (any: quick_find)
     std::uint64_t reciprocal; ///< the least number above 2^64 / block size
     std::uint64_t key; ///< the owner's cookie and the superblock's address: makes an encoded link an offset
     std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
@@ -69,6 +69,7 @@ struct alignas(platform::cache_line) SharedLine {
     std::uint16_t step; ///< after so many more remote frees somebody is told once more
     std::uint16_t
         marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
+    std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
 };
 static_assert(sizeof(SharedLine) == platform::cache_line);
 

@@ -3,12 +3,12 @@
 // Block check: what a pointer that a program hands back really is.
 //
 // Adds:    find (which kind of block, or the end of the program), check_live (is it a block's start, and not
-//          free); quick_size, for nearly all of them.
+//          free); quick_find, for nearly all of them.
 // Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line
 //          that says what was asked, the address, and the size class where there is one.
 // Threads: any.
-// Cost:    quick_size some 25 instructions, find and check_live together some 60.
+// Cost:    quick_find some 25 instructions, find and check_live together some 60.
 #pragma once
 
 #include <cairn/run/window_map.hpp>
@@ -28,20 +28,20 @@ struct Found {
     platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
 }
 
-/// The size of a live block, if its superblock has one slot and is in a thread's heap; else 0: find() and check_live() know.
-CAIRN_INLINE std::size_t quick_size(const void *p) {
-    const std::uintptr_t block = address_of(p);
+/// The shared line of the superblock of a live block, if that has one slot and is in a thread's heap; else nullptr: find() and
+/// check_live() know.
+CAIRN_INLINE SharedLine *quick_find(std::uintptr_t block) {
     if (CAIRN_UNLIKELY(WindowMap::kind(block) != WindowKind::segment)) {
-        return 0;
+        return nullptr;
     }
-    const SharedLine *const shared = shared_line_at(block);
+    SharedLine *const shared = shared_line_at(block);
     // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
     const std::uintptr_t owner = address_of(shared->owner.load(std::memory_order_relaxed));
     const bool is_one = owner != 0 && owner % 2 == 0; // odd: of several slots, or nobody's fast path may know
     return CAIRN_LIKELY(is_one && is_block_start(shared, block % slot_size) &&
                         !looks_free(block, shared, slot_size))
-               ? shared->block_size
-               : 0;
+               ? shared
+               : nullptr;
 }
 
 /// The superblock that an address lies in; nullptr for any other. One of several slots lies at a multiple of their number.
@@ -115,8 +115,24 @@ CAIRN_INLINE bool is_live(const OwnerLine *s, std::uintptr_t block) {
            !looks_free(block, shared, shared->slots * slot_size);
 }
 
-/// Ends the program unless `p` is the start of a live block of the superblock at `s`.
-inline void check_live(const OwnerLine *s, const void *p, const char *what) {
+/// Whether a block that looks free, which a program's data do by one chance in 2^47, is in a list. A block moves from the chains of
+/// other threads to the remote list and from there to the local one: so it is looked for in this order.
+inline bool is_listed(const OwnerLine *s, std::uintptr_t block) {
+    const SharedLine *const shared = shared_of(s);
+    const std::uintptr_t memory = memory_of(s);
+    const std::size_t span = shared->slots * slot_size;
+    const std::uint64_t cookie = shared->key ^ memory;
+    // relaxed: the program is about to end, or the block is not in the list.
+    const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
+    return (!remote.empty() &&
+            list_holds(memory + remote.head_offset(), block, cookie, span, shared->capacity)) ||
+           list_holds(s->free, block, cookie, span, shared->capacity);
+}
+
+/// Ends the program unless `p` is the start of a live block of the superblock at `s`. `others.is_gathered(s, block)`: whether it is in another
+/// thread's chain.
+template <class Others>
+void check_live(const OwnerLine *s, const void *p, const char *what, Others &others) {
     const SharedLine *const shared = shared_of(s);
     const std::uintptr_t block = address_of(p);
     const std::uintptr_t memory = memory_of(s);
@@ -131,17 +147,18 @@ inline void check_live(const OwnerLine *s, const void *p, const char *what) {
                          ", which is not the start of a block of size class ", size,
                          " that was ever allocated"});
     }
-    if (CAIRN_UNLIKELY(looks_free(block, shared, span))) {
-        // One chance in 2^47 that it is the program's data; the lists know.
-        // relaxed: the program is about to end, or the block is not in the list.
-        const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
-        const std::uintptr_t first = remote.empty() ? end_mark(memory) : memory + remote.head_offset();
-        const std::uint64_t cookie = shared->key ^ memory;
-        if (list_holds(s->free, block, cookie, span, shared->capacity) ||
-            list_holds(first, block, cookie, span, shared->capacity)) {
-            double_free(what, p, size);
-        }
+    if (CAIRN_UNLIKELY(looks_free(block, shared, span)) &&
+        (others.is_gathered(s, block) || is_listed(s, block))) {
+        double_free(what, p, size);
     }
+}
+
+/// The same where nobody gathers.
+inline void check_live(const OwnerLine *s, const void *p, const char *what) {
+    struct {
+        bool is_gathered(const OwnerLine *, std::uintptr_t) const { return false; }
+    } nobody;
+    check_live(s, p, what, nobody);
 }
 
 } // namespace cairn::superblock

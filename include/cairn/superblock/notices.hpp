@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cairn/superblock/emptiness.hpp>
+#include <cairn/superblock/gathered_chain.hpp>
 #include <cairn/superblock/remote_list.hpp>
 #include <cairn/superblock/wanted_visits.hpp>
 
@@ -44,6 +45,7 @@ public:
     static void arm(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         shared->step = static_cast<std::uint16_t>(Discipline::step_of(shared->capacity));
+        shared->gather = GatheredChain::limit_of(shared->slots, shared->block_size, shared->step);
         shared->notify.store(shared->step, std::memory_order_relaxed); // relaxed: no block of it is live
     }
 

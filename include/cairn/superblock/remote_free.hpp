@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Remote free: giving a block back to a superblock that another heap owns.
+// Remote free: giving blocks back to a superblock that another heap owns.
 //
-// Adds:    one operation.
-// Needs:   the superblock's SharedLine, a checked block.
+// Adds:    one operation, for one block or a chain of them.
+// Needs:   the superblock's SharedLine, checked blocks.
 // Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner. Each further step of
 //          frees, while the owner has not come by, is told as well.
 // Threads: any.
-// Cost:    one compare-exchange on the shared line, one write to the block. The owner's line is not touched.
+// Cost:    one compare-exchange on the shared line, one write to the last block. The owner's line is not touched.
 #pragma once
 
 #include <cairn/superblock/superblock.hpp>
@@ -21,13 +21,22 @@ struct RemoteFree {
         notice, ///< to tell whoever owns the superblock by this word
         step,   ///< that one has been told, and still so much more was freed
     } kind = nothing;
+    OwnerLine *superblock = nullptr; ///< unless nothing is left to do
     RemoteWord word;
     std::size_t bytes = 0; ///< freed since the last time that anybody was told, about
 
+    bool is_done() const { return kind == nothing; }
     bool is_notice() const { return kind == notice; }
 };
 
-inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
+/// Blocks of one superblock, not more than its step, each with its link but for the last one.
+struct Chain {
+    std::uintptr_t first;
+    std::uintptr_t last;
+    unsigned count;
+};
+
+inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
     SharedLine *const shared = shared_of(s);
     const std::size_t step = shared->step; // both read before the push: the superblock may be gone after
     const std::size_t bytes = step * shared->block_size;
@@ -36,8 +45,8 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
     RemoteWord next;
     do {
         const std::uint64_t link = now.empty() ? end_mark(0) : now.head_offset();
-        word_of(block) = link ^ shared->key;
-        next = now.pushed(block - memory);
+        word_of(chain.last) = link ^ shared->key;
+        next = now.pushed(chain.first - memory, chain.count);
         // release: pairs with the acquire of whoever takes the list or counts it (take_remote, acknowledge,
         // let_go). acquire: pairs with their release: a push on a word of theirs sees
         // the threshold that they stored before, in the load of `notify` below.
@@ -48,8 +57,8 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
     // or be another one. While a word is not empty, its superblock is there: only such a word is ever queued.
     while (!now.empty()) {
         if (now.queued()) {
-            const bool more = now.owner() != 0 && now.count() % step == 0;
-            return {more ? RemoteFree::step : RemoteFree::nothing, now, bytes};
+            const bool more = now.owner() != 0 && now.count() % step < chain.count;
+            return {more ? RemoteFree::step : RemoteFree::nothing, s, now, bytes};
         }
         // relaxed: the exchange above has acquired all that it has to see.
         if (now.count() < shared->notify.load(std::memory_order_relaxed)) {
@@ -60,10 +69,14 @@ inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
         // the one that wrote the owner, who has a tray since before that.
         if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acquire,
                                                    std::memory_order_acquire)) {
-            return {RemoteFree::notice, queued, bytes};
+            return {RemoteFree::notice, s, queued, bytes};
         }
     }
     return {};
+}
+
+inline RemoteFree free_remote(OwnerLine *s, std::uintptr_t block) {
+    return free_remote(s, {block, block, 1});
 }
 
 } // namespace cairn::superblock

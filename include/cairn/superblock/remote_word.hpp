@@ -41,9 +41,9 @@ struct RemoteWord {
     constexpr bool queued() const { return (bits & queued_bit) != 0; }
     constexpr unsigned owner() const { return static_cast<unsigned>((bits & owner_mask) >> owner_shift); }
 
-    /// The word after one more block, at `offset` in the superblock.
-    constexpr RemoteWord pushed(std::uint64_t offset) const {
-        return {((bits & ~head_mask) | (offset / 8 + 1)) + count_one};
+    /// The word after `blocks` more, the first at `offset` in the superblock.
+    constexpr RemoteWord pushed(std::uint64_t offset, unsigned blocks = 1) const {
+        return {((bits & ~head_mask) | (offset / 8 + 1)) + blocks * count_one};
     }
 };
 

@@ -53,6 +53,10 @@ public:
     /// A section on what `at` stands for, and a long one if there are no short ones. end() ends either.
     void enter_for(const void *at) { fenced() ? enter() : begin(at); }
 
+    /// In a section, of either kind: no visitor is in, nor gets in before the end without seeing the mark (owner_is_at). acquire: pairs
+    /// with end_visit(): what a visitor did is seen.
+    CAIRN_INLINE bool unvisited() const { return CAIRN_LIKELY(!lock_.held()); }
+
     /// In a long section: from now on the owner begins short sections on nothing that visitors could take, and they need
     /// no heavy fence. For good. release: pairs with owner_passes_fence(): who reads it does not miss that we are inside.
     void fence_from_now_on() { fenced_.store(true, std::memory_order_release); }
@@ -74,6 +78,10 @@ public:
         return false;
     }
     void end_visit() { lock_.unlock(); }
+
+    /// In a visit: whether the owner may be in a section on `at` that began before it. Later ones know of the visit (unvisited). acquire:
+    /// pairs with end().
+    bool owner_is_at(const void *at) const { return mark_.load(std::memory_order_acquire) == at; }
 
     /// For a visitor that has taken things away: `at` is what the owner may still be using, nullptr for nothing. From
     /// now on it begins no section on what was taken. False: nobody knows, all has to be put back.

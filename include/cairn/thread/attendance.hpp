@@ -3,7 +3,7 @@
 // Attendance: whether the thread of a heap comes by.
 //
 // Adds:    a count of its slow paths, and since when that count stands still.
-// Threads: come_by: the owner. is_due: who holds the registry's lock.
+// Threads: come_by: the owner. is_due, was_told: who holds the registry's lock.
 // Cost:    a load and a store on slow paths.
 #pragma once
 
@@ -31,6 +31,9 @@ public:
         told_ = true;
         return true;
     }
+
+    /// Whether is_due() has said so of the absence that there is.
+    bool was_told() const { return told_ && times() == seen_; }
 
 private:
     unsigned times() const { return times_.load(std::memory_order_relaxed); } // relaxed: a hint; one writer

@@ -11,7 +11,7 @@
 // Cost:    a lock per thread started and ended.
 #pragma once
 
-#include <cairn/run/metadata.hpp>
+#include <cairn/thread/heap_memory.hpp>
 #include <cairn/thread/thread_heap.hpp>
 
 #include <new>
@@ -78,14 +78,24 @@ public:
     Heap *next_absent(std::uint64_t now, std::uint64_t wait) {
         const sync::Guard hold(lock_);
         hand_ = hand_ != nullptr ? hand_->next : all_;
-        const bool due = hand_ != nullptr && in_use_ > 1 && hand_->attendance.is_due(now, wait);
-        return due ? hand_ : nullptr;
+        return hand_ != nullptr && in_use_ > 1 && hand_->attendance.is_due(now, wait) ? hand_ : nullptr;
     }
 
-    /// All heaps, by `next`; nullptr where there is one.
-    Heap *several() {
+    /// Whether some heap keeps chains that a visit for its thread's absence may come to give back.
+    bool gathers() {
         const sync::Guard hold(lock_);
-        return in_use_ > 1 ? all_ : nullptr;
+        for (Heap *heap = in_use_ > 1 ? all_ : nullptr; heap != nullptr; heap = heap->next) {
+            if (!heap->attendance.was_told() && !heap->gathering().empty()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// All heaps, by `next`, in use or not; nullptr where fewer are in use.
+    Heap *first(std::size_t at_least = 0) {
+        const sync::Guard hold(lock_);
+        return in_use_ >= at_least ? all_ : nullptr;
     }
 
     /// The next heap that may hold too much.
@@ -142,35 +152,25 @@ private:
         if (made_ + (for_all ? 1 : 2) >= Global::Notice::max_heaps) { // 0 is the global heap's number
             return nullptr;
         }
-        if (chunk_left_ == 0) {
-            void *memory = platform::vm::map(chunk_bytes_);
-            memory = memory != nullptr ? memory : take_for_metadata(runs, chunk_bytes_);
-            if (memory == nullptr) {
-                return nullptr;
-            }
-            chunk_ = static_cast<std::byte *>(memory);
-            chunk_left_ = chunk_bytes_ / sizeof(Heap);
+        void *const place = memory_.take(runs);
+        if (place == nullptr) {
+            return nullptr;
         }
         if (all_ == nullptr) {
             platform::prepare_heavy_fence();
         }
-        auto *const heap = new (chunk_) Heap;
-        chunk_ += sizeof(Heap);
-        --chunk_left_;
+        auto *const heap = new (place) Heap;
         heap->open(global, static_cast<unsigned>(++made_));
         heap->next = all_;
         all_ = heap;
         return heap;
     }
 
-    static constexpr std::size_t chunk_bytes_ = align_up(16 * sizeof(Heap), 64_KiB);
-
     sync::Lock lock_{sync::Rank::registry};
     Heap *idle_ = nullptr;
     Heap *all_ = nullptr;
     Heap *hand_ = nullptr; ///< the heap that was looked at last
-    std::byte *chunk_ = nullptr;
-    std::size_t chunk_left_ = 0;
+    HeapMemory<sizeof(Heap)> memory_;
     std::size_t made_ = 0;
     std::size_t in_use_ = 0;
     std::size_t peak_ = 0;

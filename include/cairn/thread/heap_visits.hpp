@@ -14,7 +14,7 @@
 #pragma once
 
 #include <cairn/platform/futex.hpp>
-#include <cairn/thread/heap_registry.hpp>
+#include <cairn/thread/tell.hpp>
 #include <cairn/thread/visit.hpp>
 
 namespace cairn {
@@ -32,11 +32,19 @@ bool visit_to_settle(Heap &heap_of_another) {
     return static_cast<bool>(visit);
 }
 
-/// It has not come by for long, or memory is short.
-template <class Heap>
-void visit_to_retire(Heap &heap_of_another) {
-    if (Visit<Heap> visit(heap_of_another); visit) {
+/// It has not come by for long, or memory is short. Others are told after the visit: that takes locks that come before it.
+template <class Global>
+void visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of_another) {
+    Gathering::AllLeft all;
+    if (Visit visit(heap_of_another); visit) {
         visit.retire();
+        if (Gathering &chains = heap_of_another.gathering();
+            !heap_of_another.presence().owner_is_at(&chains)) {
+            all = chains.give_all();
+        }
+    }
+    for (const Gathering::Left &left : all) {
+        tell(registry, heap_of_another.holdings().global(), left);
     }
 }
 
@@ -84,12 +92,11 @@ void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const vo
 
 /// Looks at the next few heaps: one whose thread has not come by for some time keeps little.
 template <class Global>
-void retire_idle(HeapRegistry<Global> &registry) {
-    constexpr unsigned looks = 16;
+void retire_idle(HeapRegistry<Global> &registry, unsigned looks) {
     const std::uint64_t now = platform::monotonic_milliseconds();
     for (unsigned i = 0; i < looks; ++i) {
         if (auto *const heap = registry.next_absent(now, absence_milliseconds)) {
-            visit_to_retire(*heap);
+            visit_to_retire(registry, *heap);
         }
     }
 }
@@ -97,9 +104,9 @@ void retire_idle(HeapRegistry<Global> &registry) {
 /// All heaps, however short a time their threads are away.
 template <class Global>
 void retire_all(HeapRegistry<Global> &registry) {
-    for (auto *heap = registry.several(); heap != nullptr; heap = heap->next) {
+    for (auto *heap = registry.first(2); heap != nullptr; heap = heap->next) {
         if (!heap->tray().idle()) {
-            visit_to_retire(*heap);
+            visit_to_retire(registry, *heap);
         }
     }
 }

@@ -3,8 +3,7 @@
 // Levels: everything of an allocator that its threads share, from the operating system up to the registry of
 // thread heaps.
 //
-// Adds:    blocks longer than the largest size class, by the level that serves them; purging; statistics; the
-//          repair after a fork.
+// Adds:    what concerns them all: growth, purging, statistics, the repair after a fork.
 // Needs:   RunHeap, LargeHeap, HugeHeap, GlobalHeap, HeapRegistry.
 // Keeps:   what lies free at one level is given back before another takes more from the operating system
 //          (PurgingRuns, HugeHeap::make_room).
@@ -13,12 +12,10 @@
 // Cost:    a lock for each call.
 #pragma once
 
-#include <cairn/run/huge_heap.hpp>
-#include <cairn/run/large_heap.hpp>
-#include <cairn/superblock/block_check.hpp>
 #include <cairn/superblock/for_each.hpp>
 #include <cairn/superblock/recount.hpp>
 #include <cairn/thread/heap_visits.hpp>
+#include <cairn/thread/long_blocks.hpp>
 
 namespace cairn {
 
@@ -27,7 +24,6 @@ class Levels {
 public:
     using Global = GlobalHeap<Classes, Discipline>;
     using Heap = ThreadHeap<Global>;
-    using Found = superblock::Found;
 
     explicit constexpr Levels(void *allocator) : runs_(allocator) {}
 
@@ -35,49 +31,19 @@ public:
         global_.maker().seed(platform::secret());
         return registry_.open(global_, runs_, for_all);
     }
+    /// The thread of the heap ends, or has ended.
+    void close(Heap *heap) {
+        for (const Gathering::Left &left : heap->give_gathered()) {
+            tell(registry_, global_, left);
+        }
+        heap->hand_over();
+        registry_.close(heap);
+    }
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }
     RunHeap &runs() { return runs_; }
 
-    /// `who`: a number of the thread, for what it has freed last; 0: none.
-    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
-        size += size == 0; // a block of no bytes has an address of its own too
-        const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
-        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment, who))) {
-            global_.make_room(SIZE_MAX);
-        }
-        void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);
-        if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
-            alignment <= LargeHeap::largest_alignment) {
-            p = large_.malloc(size, alignment, clean); // what a huge block can not get may lie free in runs
-        }
-        return p;
-    }
-
-    std::size_t size_of_long(const Found &found, const void *p) const {
-        if (found.kind == Found::large) {
-            return LargeHeap::size_of(found.line);
-        }
-        const std::size_t size = huge_.size_of(p);
-        if (size == 0) {
-            superblock::invalid("size asked of", p, "which is inside a huge block, not its start");
-        }
-        return size;
-    }
-
-    /// A long block with a new size without copying, where that is possible; else nullptr.
-    void *resize_long(const Found &found, void *p, std::size_t size) {
-        if (found.kind == Found::large) {
-            return size > Classes::largest && large_.resize_in_place(found.line, size) ? p : nullptr;
-        }
-        return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
-    }
-
-    void free_long(const Found &found, void *p, unsigned who = 0) {
-        if (found.kind == Found::large ? !large_.free(found.line, who) : !huge_.free(p)) {
-            superblock::invalid("free of", p, "which is free already or inside a block");
-        }
-    }
+    LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
     /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
     bool has_grown(const void *mine = nullptr) {
@@ -92,8 +58,18 @@ public:
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.make_room(growth_step_);
-        retire_idle(registry_);
+        retire_idle(registry_, growth_looks_);
         return true;
+    }
+
+    /// Whether some thread has gathered a block, to give it back with others.
+    bool is_gathered(const OwnerLine *s, std::uintptr_t block) {
+        for (Heap *heap = registry_.first(); heap != nullptr; heap = heap->next) {
+            if (heap->gathering().holds(s, block)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// Before memory is taken that nothing has used yet: true when a heap was visited, and there may be something now.
@@ -115,9 +91,13 @@ public:
         return huge_.flush() + runs_.purge(keep);
     }
 
-    /// One tick of the purge clock.
+    /// Whether there is something to come for with retire_absent(), sooner or later.
+    bool gathers() { return registry_.gathers(); }
+
+    /// One tick of the purge clock, when there is no surplus yet and when there is.
+    void retire_absent() { retire_idle(registry_, clock_looks_); }
     void purge_idle(std::size_t keep) {
-        retire_idle(registry_);
+        retire_absent();
         large_.give_up_spares();
         global_.make_room(SIZE_MAX);
         huge_.purge_idle();
@@ -168,10 +148,13 @@ public:
 
 private:
     static constexpr std::size_t growth_step_ = 1_MiB;
+    static constexpr unsigned growth_looks_ = 16;
+    static constexpr unsigned clock_looks_ = 128;
     RunHeap runs_;
     Global global_{runs_};
     LargeHeap large_{runs_};
     HugeHeap huge_{runs_};
+    LongBlocks<Global> long_blocks_{global_, large_, huge_};
     HeapRegistry<Global> registry_;
     std::atomic<std::size_t> visited_growth_{0}; ///< relaxed, both: a step more or less does no harm
     std::atomic<std::size_t> noted_growth_{0};

@@ -105,7 +105,8 @@ public:
     /// A block of `size` with the old one's contents, in place where that is possible; nullptr, and the old
     /// one is untouched, when out of memory. p is a live block.
     void *reallocate(void *p, std::size_t size) {
-        std::size_t before = superblock::quick_size(p);
+        const SharedLine *const quick = superblock::quick_find(address_of(p));
+        std::size_t before = CAIRN_LIKELY(quick != nullptr) ? quick->block_size : 0;
         if (CAIRN_UNLIKELY(before == 0)) {
             const Found found = this->find(p, "realloc of");
             if (found.kind != Found::block) {
@@ -122,7 +123,7 @@ private:
         if (size <= before && size >= before / 2) {
             return p;
         }
-        if (void *const same = this->levels_.resize_long(found, p, size)) {
+        if (void *const same = this->levels_.long_blocks().resize(found, p, size)) {
             this->note_growth();
             return same;
         }
@@ -141,9 +142,15 @@ private:
     /// Static, so that the pointer is where free() got it.
     CAIRN_NOINLINE static void free_slow(void *p, OwnerRouted &self) {
         self.threads_.mine()->presence().end();
-        if (p != nullptr) {
-            self.free_checked(p, self.threads_.heap_for_frees());
+        if (p == nullptr) {
+            return;
         }
+        Heap *const heap = self.threads_.heap_for_frees();
+        SharedLine *const shared = superblock::quick_find(address_of(p));
+        if (shared != nullptr && !heap->owns(owner_line_of(shared))) {
+            return self.free_of_others(owner_line_of(shared), address_of(p), heap);
+        }
+        self.free_checked(p, heap);
     }
 };
 

@@ -59,7 +59,7 @@ public:
             return false;
         }
         mine_ = &over_;
-        give_back(heap);
+        levels_.close(heap);
         return true;
     }
 
@@ -80,15 +80,10 @@ private:
         mine_ = heap;
         if (!Life::attached()) {
             mine_ = before;
-            give_back(heap);
+            levels_.close(heap);
             return false;
         }
         return true;
-    }
-
-    void give_back(Heap *heap) {
-        heap->hand_over();
-        levels_.registry().close(heap);
     }
 
     static inline constinit Heap nobody_{}; ///< of threads that have had none yet

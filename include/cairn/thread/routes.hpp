@@ -13,13 +13,13 @@
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
-#include <cairn/superblock/remote_free.hpp>
+#include <cairn/thread/free_remote.hpp>
 #include <cairn/thread/per_thread.hpp>
 
 namespace cairn {
 
 /// `Life::attached()` is called when a thread got its heap and returns whether its end will be known;
-/// `Life::grew()` when memory was taken from the operating system, `Life::surplus()` when free memory lies
+/// `Life::gathered()` when it begins to keep what it frees, `Life::grew()` when memory was taken from the operating system, `Life::surplus()` when free memory lies
 /// about in quantity.
 template <class Classes, class Discipline, class Life>
 class Routes {
@@ -32,9 +32,10 @@ public:
     constexpr Routes() = default;
 
     /// Usable bytes of a live block.
-    std::size_t getSize(const void *p) const {
-        const std::size_t quick = superblock::quick_size(p);
-        return CAIRN_LIKELY(quick != 0) ? quick : size_of(find(p, "size asked of"), p, "size asked of");
+    std::size_t getSize(const void *p) {
+        const SharedLine *const quick = superblock::quick_find(address_of(p));
+        return CAIRN_LIKELY(quick != nullptr) ? quick->block_size
+                                              : size_of(find(p, "size asked of"), p, "size asked of");
     }
 
     /// The calling thread ends: its heap goes to the next one.
@@ -46,6 +47,7 @@ public:
 
     /// Gives free memory back to the operating system now. Bytes given back.
     std::size_t trim(std::size_t keep) {
+        give_gathered();
         threads_.give_empty();
         levels_.retire_heaps();
         return levels_.trim(keep);
@@ -68,11 +70,11 @@ protected:
 
     static Found find(const void *p, const char *what) { return superblock::find(p, what); }
 
-    std::size_t size_of(const Found &found, const void *p, const char *what) const {
+    std::size_t size_of(const Found &found, const void *p, const char *what) {
         if (found.kind != Found::block) {
-            return levels_.size_of_long(found, p);
+            return levels_.long_blocks().size_of(found, p);
         }
-        superblock::check_live(found.line, p, what);
+        superblock::check_live(found.line, p, what, levels_);
         return shared_of(found.line)->block_size;
     }
 
@@ -91,11 +93,13 @@ protected:
     void *malloc_of_class(unsigned c) {
         void *p = threads_.malloc_class(c, Growth::after_visits);
         p = CAIRN_LIKELY(p != nullptr) ? p : malloc_after_visits(c);
+        tell(threads_.mine()->give_next_gathered());
         note_growth();
         return p;
     }
 
     CAIRN_COLD void *malloc_after_visits(unsigned c) {
+        give_gathered();
         threads_.give_empty();
         while (levels_.visit_wanted(threads_.mine())) {
             if (void *const p = threads_.malloc_class(c, Growth::after_visits)) {
@@ -110,9 +114,9 @@ protected:
     }
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
-        void *p = levels_.malloc_long(size, alignment, clean, threads_.mine()->holdings().number());
+        void *p = levels_.long_blocks().malloc(size, alignment, clean, threads_.mine()->holdings().number());
         if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
-            p = levels_.malloc_long(size, alignment, clean);
+            p = levels_.long_blocks().malloc(size, alignment, clean);
         }
         note_growth();
         return p;
@@ -126,40 +130,46 @@ protected:
     }
 
     /// Frees for `heap`: its own superblocks directly, others' as remote frees.
-    void free_checked(void *p, Heap *heap) {
+    CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
         OwnerLine *const s = superblock::superblock_at(address_of(p));
         if (s == nullptr) {
-            levels_.free_long(find(p, "free of"), p, heap->holdings().number());
+            levels_.long_blocks().free(find(p, "free of"), p, heap->holdings().number());
             return note_surplus();
         }
         if (heap->owns(s) && heap->free_inside(s, address_of(p))) {
             return note_surplus();
         }
-        superblock::check_live(s, p, "free of");
-        const auto told = superblock::free_remote(s, address_of(p));
-        if (told.kind != told.nothing) {
-            tell(s, told);
-        }
+        superblock::check_live(s, p, "free of", levels_);
+        free_of_others(s, address_of(p), heap);
     }
+
+    /// A checked block of a superblock that is not `heap`'s.
+    void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
+        cairn::free_remote(*heap, s, block, Telling{*this});
+    }
+    struct Telling {
+        Routes &routes;
+        void operator()(const Gathering::Left &left) const { routes.tell(left); }
+        void begun() const { Life::gathered(); }
+    };
 
     CAIRN_COLD void look_at(Heap *heap, OwnerLine *s) {
         heap->look_at(s);
         note_surplus();
     }
 
-    /// A remote free has made a superblock worth a look.
-    CAIRN_COLD void tell(OwnerLine *s, superblock::RemoteFree told) {
-        auto &global = levels_.global();
-        PendingSuperblocks *const tray =
-            told.kind == told.notice ? global.notice(s, told.word) : global.notices().tray(told.word.owner());
-        if (tray != nullptr) {
-            if (tray->idle()) {
-                levels_.registry().tend(*tray);
-            } else if (tray->note_freed(told.bytes) >= Discipline::slack) {
-                global.notices().wanted_visits().add(*tray); // its owner does not come by
-            }
+    /// What the calling thread has gathered goes back.
+    void give_gathered() {
+        for (const Gathering::Left &left : threads_.mine()->give_gathered()) {
+            tell(left);
         }
-        note_surplus();
+    }
+
+    CAIRN_INLINE void tell(const Gathering::Left &left) {
+        if (CAIRN_UNLIKELY(!left.is_done())) {
+            tell_now(levels_.registry(), levels_.global(), left);
+            note_surplus();
+        }
     }
 
     Level levels_{this};

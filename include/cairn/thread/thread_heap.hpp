@@ -14,6 +14,7 @@
 // Source:  Hoard, sections 3 and 4.
 #pragma once
 
+#include <cairn/superblock/gathering.hpp>
 #include <cairn/sync/presence.hpp>
 #include <cairn/thread/attendance.hpp>
 #include <cairn/thread/heap_contents.hpp>
@@ -31,7 +32,10 @@ public:
     /// A heap that has nothing and gets nothing: what a thread has before its first slow path.
     constexpr ThreadHeap() = default;
 
-    void open(Global &global, unsigned number) { contents_.holdings().open(global, number, this); }
+    void open(Global &global, unsigned number) {
+        contents_.holdings().open(global, number, this);
+        gathering_.open();
+    }
 
     /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its
     /// first block is damaged: malloc_class() knows what to do, and the section that was begun is still to be ended.
@@ -83,6 +87,21 @@ public:
         return mine;
     }
 
+    /// What its thread has gathered is given back, all of it or a chain of it.
+    Gathering::AllLeft give_gathered() {
+        const Inside inside(*this);
+        return gathering_.give_all();
+    }
+    Gathering::Left give_next_gathered() {
+        Gathering::Place &place = gathering_.next();
+        if (CAIRN_LIKELY(place.empty())) {
+            return {};
+        }
+        const Inside inside(*this);
+        return place.empty() ? Gathering::Left{} : place.give(); // a visitor may have come
+    }
+    Gathering &gathering() { return gathering_; }
+
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
     CAIRN_NOINLINE void look_at(OwnerLine *s) {
         const Inside inside(*this);
@@ -118,6 +137,7 @@ public:
 
     /// In the child of a fork: this heap's thread is not there, what it held was adopted by the global heap.
     void reset_after_fork() {
+        gathering_.publish_after_fork();
         contents_.forget();
         presence_.reset_after_fork();
     }
@@ -143,6 +163,7 @@ private:
 
     sync::Presence presence_{sync::Rank::visit};
     Contents contents_;
+    Gathering gathering_;
 
 public:
     Attendance attendance; ///< last: others write to it, the lines before are the owner's

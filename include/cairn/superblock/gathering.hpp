@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+//
+// Gathering: remote frees of one superblock after another in few operations. A heap links the blocks that its thread frees of
+// others' superblocks, and gives each chain back as a whole.
+//
+// Adds:    a place for each of some size classes, with a superblock and the chain of its blocks.
+// Needs:   free_remote, and SharedLine::gather.
+// Keeps:   a chain begins with the second free of its superblock in a row, so frees that go here and there wait for nothing. A chain is at
+//          most SharedLine::gather blocks long, all of them together take no more than `most_bytes`. Its blocks are live for
+//          everybody, and marked as free: a second free of one is known by `holds`.
+// Threads: one at a time (ThreadHeap), but for `holds`: any.
+// Cost:    two writes to the block, one to the place; a compare-exchange a chain.
+// Source:  snmalloc gathers what it sends to another thread: Liétar and others, "snmalloc: a message passing allocator", 2019. Here
+//          the superblock is the address, and nobody forwards.
+#pragma once
+
+#include <cairn/superblock/gathered_chain.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace cairn {
+
+class Gathering {
+public:
+    using Place = GatheredChain;
+    using Left = superblock::RemoteFree; ///< what a chain that was given back leaves to do
+
+    static constexpr unsigned places = 32;
+    static constexpr std::size_t most_bytes = places * Place::most_bytes;
+
+    /// What several leave to do: for later, when no lock is held and no section is on.
+    class AllLeft {
+    public:
+        void add(const Left &left) { left_[count_++] = left; }
+        const Left *begin() const { return left_; }
+        const Left *end() const { return left_ + count_; }
+
+    private:
+        Left left_[places];
+        unsigned count_ = 0;
+    };
+
+    constexpr Gathering() = default;
+
+    /// Before that, nothing is gathered.
+    void open() { open_ = true; }
+    bool is_open() const { return open_; }
+
+    Place &place_of(const SharedLine *shared) { return places_[shared->size_class % places]; }
+
+    /// A hint, to others than who uses it.
+    bool empty() const {
+        return std::all_of(std::begin(places_), std::end(places_),
+                           [](const Place &place) { return place.empty(); });
+    }
+
+    /// For who looks at all chains while nobody changes them.
+    template <class Look>
+    void for_each(Look look) const {
+        for (const Place &place : places_) {
+            if (!place.empty()) {
+                look(place);
+            }
+        }
+    }
+
+    /// All chains.
+    AllLeft give_all() {
+        AllLeft all;
+        for (Place &place : places_) {
+            if (!place.empty()) {
+                all.add(place.give());
+            }
+        }
+        return all;
+    }
+
+    /// The places in turn: who gives back one a slow path keeps no chain for long.
+    Place &next() { return places_[next_++ % places]; }
+
+    /// Whether `block` of the superblock is in a chain here.
+    bool holds(const OwnerLine *s, std::uintptr_t block) { return place_of(shared_of(s)).holds(s, block); }
+
+    /// In the child of a fork, whose thread is not there: before blocks are counted.
+    void publish_after_fork() {
+        for (Place &place : places_) {
+            if (place.sound()) {
+                place.give();
+            }
+            place.forget();
+        }
+    }
+
+private:
+    Place places_[places];
+    unsigned next_ = 0;
+    bool open_ = false;
+};
+
+} // namespace cairn

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Heap memory: where thread heaps live, which are never unmapped.
+//
+// Adds:    take.
+// Needs:   the operating system; free runs when that has nothing.
+// Threads: under the registry's lock.
+// Errors:  nullptr when out of memory.
+// Cost:    a mapping for every 16 heaps or so.
+#pragma once
+
+#include <cairn/run/metadata.hpp>
+
+#include <cstddef>
+
+namespace cairn {
+
+template <std::size_t Bytes>
+class HeapMemory {
+public:
+    constexpr HeapMemory() = default;
+
+    /// Zeroed memory for one more heap, aligned as the length of one is.
+    void *take(RunHeap &runs) {
+        if (left_ == 0) {
+            void *memory = platform::vm::map(chunk_bytes_);
+            memory = memory != nullptr ? memory : take_for_metadata(runs, chunk_bytes_);
+            if (memory == nullptr) {
+                return nullptr;
+            }
+            chunk_ = static_cast<std::byte *>(memory);
+            left_ = chunk_bytes_ / Bytes;
+        }
+        --left_;
+        return chunk_ + left_ * Bytes;
+    }
+
+private:
+    static constexpr std::size_t chunk_bytes_ = align_up(16 * Bytes, 64_KiB);
+    std::byte *chunk_ = nullptr;
+    std::size_t left_ = 0;
+};
+
+} // namespace cairn

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// Long blocks: those of more bytes than the largest size class, or aligned to more than a slot.
+//
+// Adds:    the choice between runs of slots (LargeHeap) and mappings (HugeHeap).
+// Needs:   both, and GlobalHeap.
+// Keeps:   what lies free in empty superblocks is given back before a long block takes more memory.
+// Threads: any.
+// Errors:  nullptr when out of memory; a pointer that is no block ends the program.
+// Cost:    a lock for each call.
+#pragma once
+
+#include <cairn/run/huge_heap.hpp>
+#include <cairn/run/large_heap.hpp>
+#include <cairn/superblock/block_check.hpp>
+
+namespace cairn {
+
+template <class Global>
+class LongBlocks {
+public:
+    using Found = superblock::Found;
+
+    constexpr LongBlocks(Global &global, LargeHeap &large, HugeHeap &huge)
+        : global_(global), large_(large), huge_(huge) {}
+
+    /// `who`: a number of the thread, for what it has freed last; 0: none.
+    void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
+        size += size == 0; // a block of no bytes has an address of its own too
+        const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
+        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment, who))) {
+            global_.make_room(SIZE_MAX);
+        }
+        void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);
+        if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
+            alignment <= LargeHeap::largest_alignment) {
+            p = large_.malloc(size, alignment, clean); // what a huge block can not get may lie free in runs
+        }
+        return p;
+    }
+
+    std::size_t size_of(const Found &found, const void *p) const {
+        if (found.kind == Found::large) {
+            return LargeHeap::size_of(found.line);
+        }
+        const std::size_t size = huge_.size_of(p);
+        if (size == 0) {
+            superblock::invalid("size asked of", p, "which is inside a huge block, not its start");
+        }
+        return size;
+    }
+
+    /// A long block with a new size without copying, where that is possible; else nullptr.
+    void *resize(const Found &found, void *p, std::size_t size) {
+        if (found.kind == Found::large) {
+            return size > Global::SizeClasses::largest && large_.resize_in_place(found.line, size) ? p
+                                                                                                   : nullptr;
+        }
+        return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
+    }
+
+    void free(const Found &found, void *p, unsigned who = 0) {
+        if (found.kind == Found::large ? !large_.free(found.line, who) : !huge_.free(p)) {
+            superblock::invalid("free of", p, "which is free already or inside a block");
+        }
+    }
+
+private:
+    Global &global_;
+    LargeHeap &large_;
+    HugeHeap &huge_;
+};
+
+} // namespace cairn

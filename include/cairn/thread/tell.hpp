@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Tell: what is left to do when remote frees have made a superblock worth a look.
+//
+// Adds:    one operation.
+// Needs:   HeapRegistry, GlobalHeap.
+// Keeps:   a notice gets to whoever owns the superblock, be it the global heap; a heap into which much was freed, and whose thread does
+//          not come by, is one to visit.
+// Threads: any that holds no lock and visits nobody.
+// Cost:    a push, at times a lock; once in some tens of remote frees.
+// Source:  Hoard, section 3.2, where each free does this.
+#pragma once
+
+#include <cairn/thread/heap_registry.hpp>
+
+namespace cairn {
+
+template <class Global>
+CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const superblock::RemoteFree &left) {
+    PendingSuperblocks *const tray = left.is_notice() ? global.notice(left.superblock, left.word)
+                                                      : global.notices().tray(left.word.owner());
+    if (tray == nullptr) {
+        return;
+    }
+    if (tray->idle()) {
+        registry.tend(*tray);
+    } else if (tray->note_freed(left.bytes) >= Global::Emptiness::slack) {
+        global.notices().wanted_visits().add(*tray); // its owner does not come by
+    }
+}
+
+/// The same, if there is anything.
+template <class Global>
+void tell(HeapRegistry<Global> &registry, Global &global, const superblock::RemoteFree &left) {
+    if (!left.is_done()) {
+        tell_now(registry, global, left);
+    }
+}
+
+} // namespace cairn
