@@ -90,7 +90,7 @@ class Table(unittest.TestCase):
     def test_where(self):
         ended = table("--allocators", "cairn", "--rows", "remote free", "--threads", "2", "--where")
         self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertRegex(ended.stdout, r"\n  0\.00 0\.00 \d\.\d\d 0\.00  cairn::\S+ at remote_free\.hpp:\d+\n")
+        self.assertRegex(ended.stdout, r"\n  0\.00 0\.00 \d\.\d\d 0\.00  cairn::\S+ at gathered_chain\.hpp:\d+\n")
 
     def test_what_is_not_there(self):
         for arguments in (["--allocators", "nobody"], ["--rows", "nothing"], ["--threads", "0"]):
