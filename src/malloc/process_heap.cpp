@@ -99,7 +99,7 @@ void Life::grew() noexcept {
 }
 
 void Life::gathered() noexcept {
-    purger::gathered();
+    purger::gathered(); // sets no errno: a raw system call at most
 }
 
 void Life::surplus() noexcept {

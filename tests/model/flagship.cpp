@@ -90,13 +90,17 @@ struct Base {
         heap.free(p);
     }
     void malloc(unsigned block) { use(blocks[block] = heap.malloc(Size)); }
-    /// Nobody has a block that another one has; all come back.
-    void finish() {
+    /// Nobody has a block that another one has.
+    void none_twice() {
         for (unsigned i = 0; i < 2 * of_one; ++i) {
             for (unsigned k = i + 1; k < 2 * of_one; ++k) {
                 model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
             }
         }
+    }
+    /// And all come back.
+    void finish() {
+        none_twice();
         model::as_thread(0, [&] {
             for (void *&p : blocks) {
                 if (p != nullptr) {
@@ -467,13 +471,7 @@ struct Fork : Base<2, Fence> {
         this->malloc(11);
     }
     /// What the other one was about to hand out or take back may leak.
-    void finish() {
-        for (unsigned i = 0; i < 2 * of_one; ++i) {
-            for (unsigned k = i + 1; k < 2 * of_one; ++k) {
-                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
-            }
-        }
-    }
+    void finish() { this->none_twice(); }
 };
 const model::Kernel<Fork<false>, 2> fork_in_heap("flagship.fork",
                                                  {.executions = 400'000, .short_executions = 2'000});
@@ -504,13 +502,7 @@ struct GatherAndFork : Base<2, true, gathered_size> {
             malloc(k);
         }
     }
-    void finish() {
-        for (unsigned i = 0; i < 2 * of_one; ++i) {
-            for (unsigned k = i + 1; k < 2 * of_one; ++k) {
-                model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
-            }
-        }
-    }
+    void finish() { this->none_twice(); }
 };
 const model::Kernel<GatherAndFork, 2> gather_fork("flagship.gather.fork",
                                                   {.executions = 400'000, .short_executions = 2'000});

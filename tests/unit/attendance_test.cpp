@@ -20,7 +20,9 @@ TEST(Attendance, DueOnceWhenItsThreadHasStayedAway) {
     EXPECT_FALSE(attendance.is_due(109, 10));
     EXPECT_TRUE(attendance.is_due(110, 10));
     EXPECT_FALSE(attendance.is_due(200, 10)) << "said already";
+    EXPECT_TRUE(attendance.was_told());
     attendance.come_by();
+    EXPECT_FALSE(attendance.was_told()) << "it has come by since";
     EXPECT_FALSE(attendance.is_due(300, 10));
     attendance.come_by();
     EXPECT_FALSE(attendance.is_due(310, 10)) << "it has come by in between";

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 using namespace cairn;
@@ -186,13 +188,104 @@ TEST_F(GatheringTest, WhereNobodyCouldVisitNothingIsGathered) {
 
 TEST_F(GatheringTest, AChildOfAForkCountsSoundChainsOnly) {
     free(0, 3);
+    EXPECT_EQ(arrived(), 1u);
+    freer_->gathering().publish_after_fork();
+    EXPECT_EQ(arrived(), 3u);
     free(other(), other() + 3);
     superblock::word_of(blocks_[other() + 2]) = 17; // the fork came when its link was not written yet
     freer_->gathering().publish_after_fork();
-    EXPECT_EQ(arrived(), 3u);
-    freer_->gathering().publish_after_fork();
-    EXPECT_EQ(arrived(), 3u) << "once";
     EXPECT_EQ(arrived(other()), 1u);
+    EXPECT_TRUE(freer_->gathering().empty());
+}
+
+// ---- of a whole allocator
+
+struct CountingLife {
+    static bool attached() { return true; }
+    static void grew() {}
+    static void surplus() {}
+    static void gathered() { ++times; }
+    static inline unsigned times = 0;
+};
+constinit Flagship<CountingLife> whole;
+
+unsigned arrived_at(const void *p) {
+    return RemoteWord{shared_of(superblock::superblock_at(address_of(p)))->remote.load()}.count();
+}
+
+/// A thread allocates four blocks, `work` does something with them in another one, while the first lives or after it has ended.
+void in_another_thread(bool owner_lives, const std::function<void(void **)> &work) {
+    void *blocks[4];
+    const auto allocate = [&] {
+        for (void *&p : blocks) {
+            p = whole.malloc(64);
+        }
+    };
+    std::thread owner([&] {
+        allocate();
+        if (owner_lives) {
+            std::thread other([&] {
+                work(blocks);
+                whole.detach();
+            });
+            other.join();
+        }
+        whole.detach();
+    });
+    owner.join();
+    if (!owner_lives) {
+        std::thread([&] {
+            work(blocks);
+            whole.detach();
+        }).join();
+    }
+    std::thread([&] {
+        whole.free(blocks[2]);
+        whole.free(blocks[3]);
+        whole.detach();
+    }).join();
+}
+
+/// Frees the first two, of which one or both wait here. How many will have arrived when they do not wait any more.
+unsigned gather_two(void **blocks) {
+    const unsigned all = arrived_at(blocks[2]) + 2;
+    whole.free(blocks[0]);
+    whole.free(blocks[1]);
+    EXPECT_LT(arrived_at(blocks[2]), all);
+    return all;
+}
+
+TEST(GatheringWhole, SlowPathsGiveChainsBackInTurn) {
+    in_another_thread(true, [](void **blocks) {
+        const unsigned before = CountingLife::times;
+        const unsigned all = gather_two(blocks);
+        EXPECT_EQ(CountingLife::times, before + 1) << "somebody may have to come for it";
+        std::vector<void *> others;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            others.push_back(whole.malloc(Classes::size_of(c)));
+        }
+        EXPECT_EQ(arrived_at(blocks[2]), all);
+        for (void *const p : others) {
+            whole.free(p);
+        }
+    });
+}
+
+TEST(GatheringWhole, TrimGivesBackWhatItsCallerHasGathered) {
+    in_another_thread(false, [](void **blocks) {
+        whole.free(whole.malloc(8)); // the only heap in use: nobody visits it
+        const unsigned all = gather_two(blocks);
+        whole.trim(0);
+        EXPECT_EQ(arrived_at(blocks[2]), all);
+    });
+}
+
+TEST(GatheringWhole, AThreadThatEndsGivesBackWhatItHasGathered) {
+    in_another_thread(true, [](void **blocks) {
+        const unsigned all = gather_two(blocks);
+        whole.detach();
+        EXPECT_EQ(arrived_at(blocks[2]), all);
+    });
 }
 
 } // namespace

@@ -18,9 +18,9 @@
 
 namespace cairn {
 
-/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known;
-/// `Life::gathered()` when it begins to keep what it frees, `Life::grew()` when memory was taken from the operating system, `Life::surplus()` when free memory lies
-/// about in quantity.
+/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known; `Life::gathered()` when a
+/// thread begins to keep what it frees of others; `Life::grew()` when memory was taken from the operating system;
+/// `Life::surplus()` when free memory lies about in quantity.
 template <class Classes, class Discipline, class Life>
 class Routes {
 public:
@@ -99,7 +99,6 @@ protected:
     }
 
     CAIRN_COLD void *malloc_after_visits(unsigned c) {
-        give_gathered();
         threads_.give_empty();
         while (levels_.visit_wanted(threads_.mine())) {
             if (void *const p = threads_.malloc_class(c, Growth::after_visits)) {
