@@ -718,10 +718,10 @@ const model::Kernel<PutBack, 2> put_back("flagship.visit.put_back");
 struct Walk {
     AddressSpace space;
     Segments segments{nullptr};
-    Walk() { segments.grow(space, 1, 1); }
+    Walk() { segments.grow(space, 1, 1, 0); }
     void thread(unsigned i) {
         if (i == 0) {
-            segments.grow(space, slots_per_segment / 2, slots_per_segment / 4);
+            segments.grow(space, slots_per_segment / 2, slots_per_segment / 4, 0);
             return;
         }
         unsigned count = 0;

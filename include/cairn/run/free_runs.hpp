@@ -2,12 +2,11 @@
 //
 // Free runs: the free slots of all segments, in runs, dirty ones apart from clean ones.
 //
-// Adds:    take (best fit, dirty first: memory that is there costs no fault), put with coalescing, growing
-//          and shortening of a run that is in use.
+// Adds:    take (best fit, of either kind), put with coalescing, growing and shortening of a run that is in use.
 // Needs:   RunLists; the segments' kinds.
 // Keeps:   every slot of a segment is in exactly one run; no two neighbouring free runs are of the same kind
 //          (dirty: may be resident; clean: reads as zero and has no memory behind it).
-// Threads: the caller holds a lock; `dirty_bytes` any.
+// Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
 // Cost:    a bitmap search; at most two merges.
 // Source:  LKmalloc, section 3.3 (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
 #pragma once
@@ -26,15 +25,14 @@ class FreeRuns {
 public:
     constexpr FreeRuns() = default;
 
-    Run take(unsigned slots, unsigned alignment) {
-        for (const SlotKind kind : {SlotKind::free_dirty, SlotKind::free_clean}) {
-            OwnerLine *whole = nullptr;
-            if (OwnerLine *piece = lists(kind).best_fit(slots, alignment, whole)) {
-                cut(whole, piece, slots, kind);
-                return {piece, kind == SlotKind::free_clean};
-            }
+    Run take(unsigned slots, unsigned alignment, SlotKind kind) {
+        OwnerLine *whole = nullptr;
+        OwnerLine *const piece = lists(kind).best_fit(slots, alignment, whole);
+        if (piece == nullptr) {
+            return {};
         }
-        return {};
+        cut(whole, piece, slots, kind);
+        return {piece, kind == SlotKind::free_clean};
     }
 
     /// Whether a dirty one is long enough.
@@ -106,7 +104,7 @@ public:
         return run;
     }
 
-    std::size_t clean_bytes() const { return clean_.bytes(); }
+    std::size_t clean_bytes() const { return clean_bytes_.load(std::memory_order_relaxed); }
     std::size_t dirty_bytes() const { return dirty_bytes_.load(std::memory_order_relaxed); }
 
     /// The least that was dirty since the last call: memory that nobody needed in all that time.
@@ -116,8 +114,8 @@ public:
         return low;
     }
 
-    /// Forgets the lists and makes them anew from what a segment's slots say: in the child of a fork, where the
-    /// threads that had `taken` a run are not there.
+    /// Forgets the lists and makes them anew from what a segment's slots say: in the child of a fork, without those who had
+    /// `taken` runs.
     void clear() {
         dirty_ = RunLists{};
         clean_ = RunLists{};
@@ -169,12 +167,14 @@ private:
         const std::size_t bytes = dirty_.bytes();
         low_water_ = bytes < low_water_ ? bytes : low_water_;
         dirty_bytes_.store(bytes, std::memory_order_relaxed);
+        clean_bytes_.store(clean_.bytes(), std::memory_order_relaxed);
     }
 
     RunLists dirty_;
     RunLists clean_;
     std::size_t low_water_ = 0;
-    std::atomic<std::size_t> dirty_bytes_{0}; ///< relaxed: a hint without the lock, exact under it
+    std::atomic<std::size_t> dirty_bytes_{0}; ///< relaxed, both: a hint without the lock, exact under it
+    std::atomic<std::size_t> clean_bytes_{0};
 };
 
 } // namespace cairn

@@ -13,6 +13,7 @@
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
+#include <cairn/run/live_runs.hpp>
 #include <cairn/run/run_heap.hpp>
 #include <cairn/run/spare_runs.hpp>
 
@@ -44,13 +45,13 @@ public:
             }
             retire(spare);
         }
-        const Run run = runs_.allocate(slots, slots_of_alignment(alignment));
+        const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now,
+                                       RunHeap::home_of(who));
         if (run.first == nullptr) {
             return nullptr;
         }
         clean = run.clean;
-        live_.fetch_add(span_of(run.first), std::memory_order_relaxed);
-        live_blocks_.fetch_add(1, std::memory_order_relaxed);
+        live_.add(run.first);
         return block_of(run.first, size);
     }
 
@@ -106,22 +107,22 @@ public:
         if (slots < before) {
             runs_.shorten(first, slots);
         }
-        live_.fetch_add((std::size_t{slots} - before) * slot_size, std::memory_order_relaxed);
+        live_.change(first, before);
         set_size(first, size);
         return true;
     }
 
     template <class S>
     void statistics(S &out) const {
-        std::size_t slots = 0;
-        std::size_t runs = 0;
+        LiveRuns::Sum all = live_.sum();
         for (unsigned who = 0; who < SpareRuns::places; ++who) {
-            slots += spares_.slots(who);
-            runs += spares_.slots(who) != 0;
+            const std::size_t bytes = spares_.slots(who) * slot_size;
+            all.bytes -= bytes;
+            all.blocks -= bytes != 0;
+            out.free_dirty += bytes;
         }
-        out.large_live = live_.load(std::memory_order_relaxed) - slots * slot_size;
-        out.large_live_blocks = live_blocks_.load(std::memory_order_relaxed) - runs;
-        out.free_dirty += slots * slot_size;
+        out.large_live = all.bytes;
+        out.large_live_blocks = all.blocks;
     }
 
 private:
@@ -147,8 +148,7 @@ private:
     /// Neither a block nor a spare any more, unless it is nullptr.
     void retire(OwnerLine *run) {
         if (run != nullptr) {
-            live_.fetch_sub(span_of(run), std::memory_order_relaxed);
-            live_blocks_.fetch_sub(1, std::memory_order_relaxed);
+            live_.remove(run);
             runs_.release(run);
         }
     }
@@ -159,9 +159,7 @@ private:
 
     RunHeap &runs_;
     SpareRuns spares_;
-    // relaxed: counters, spares among them.
-    std::atomic<std::size_t> live_{0};
-    std::atomic<std::size_t> live_blocks_{0};
+    LiveRuns live_; ///< spares among them
 };
 
 } // namespace cairn

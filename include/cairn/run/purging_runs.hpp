@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Purging runs: the free runs, and when their memory goes back to the operating system.
+// Purging runs: free runs whose memory goes back to the operating system.
 //
-// Adds:    purging on request, by the clock, and as the price of new memory.
+// Adds:    purging on request and by the clock; how much may lie free when new memory is taken.
 // Needs:   FreeRuns and the lock over them.
 // Keeps:   maps are never split: memory goes back by madvise. Memory that was needed within the last tick of
-//          the clock stays (low-water mark). When new memory is taken, what lies free and resident is at most
-//          a fraction f of all that is, or K: Hoard's invariant once more, at the lowest border.
+//          the clock stays (low-water mark).
 // Threads: functions ending in _locked are for who holds the lock, which is not held while the kernel purges.
 // Cost:    one system call a run.
 // Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 3.4 (pages are decommitted).
@@ -20,14 +19,20 @@
 
 namespace cairn {
 
-/// What may lie free and resident while memory is taken: K at this border, and 1/f.
+/// What may lie free and resident while memory is taken, K at this border, and 1/f: Hoard's invariant once more, at the lowest
+/// border.
 struct RunsKept {
     std::size_t slack;
     std::size_t fraction;
     constexpr std::size_t bytes(std::size_t resident) const { return std::max(resident / fraction, slack); }
+
+    /// `taken` bytes of new memory have their price: as much of what lies free beyond the invariant.
+    constexpr std::size_t price(std::size_t taken, std::size_t dirty, std::size_t resident) const {
+        return dirty > bytes(resident) ? std::min(dirty - bytes(resident), taken) : 0;
+    }
 };
 
-class PurgingRuns {
+class alignas(platform::cache_line) PurgingRuns {
 public:
     /// A long block comes and goes by one call each, and its next size may fit what lies free.
     static constexpr RunsKept beside_blocks{32_MiB, 3};
@@ -41,6 +46,10 @@ public:
     sync::Lock &lock() { return lock_; }
     FreeRuns &runs() { return free_; }
     std::size_t dirty_bytes() const { return free_.dirty_bytes(); }
+    std::size_t clean_bytes() const { return free_.clean_bytes(); }
+    std::size_t bytes(SlotKind kind) const {
+        return kind == SlotKind::free_clean ? clean_bytes() : dirty_bytes();
+    }
 
     /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Bytes given back.
     std::size_t purge_locked(std::size_t keep) {
@@ -50,39 +59,25 @@ public:
         return purged_ - before;
     }
 
-    /// Lets other threads come back with the runs that they are purging. False when there are none.
-    bool wait_for_others_locked(int tries) {
-        if (in_flight_ == 0) {
-            return false;
-        }
-        lock_.unlock();
-        platform::wait_a_little(tries);
-        lock_.lock();
-        return true;
-    }
+    /// Whether runs are on their way to the kernel.
+    bool in_flight_locked() const { return in_flight_ != 0; }
 
+    /// The lists are empty then, to be filled by what the slots say.
     void repair_after_fork() {
         lock_.reset_after_fork();
         in_flight_ = 0;
+        free_.clear();
     }
 
     /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
-    /// `keep` bytes.
-    void purge_idle_locked(std::size_t keep) {
+    /// `keep` bytes. How many of those were kept.
+    std::size_t purge_idle_locked(std::size_t keep) {
         const std::size_t now = free_.dirty_bytes();
         const std::size_t unused = free_.exchange_low_water();
         if (unused > keep) {
             purge_locked(now - (unused - keep));
         }
-    }
-
-    /// New memory is taken, `resident` in all: gives back as much of what lies free beyond the invariant.
-    void keep_invariant_locked(std::size_t taken, std::size_t resident, RunsKept kept) {
-        const std::size_t allowed = kept.bytes(resident);
-        const std::size_t dirty = free_.dirty_bytes();
-        if (dirty > allowed) {
-            purge_locked(dirty - (dirty - allowed < taken ? dirty - allowed : taken));
-        }
+        return std::min(unused, keep);
     }
 
     template <class S>
@@ -111,7 +106,7 @@ private:
         return gone;
     }
 
-    sync::Lock lock_{sync::Rank::runs};
+    sync::Lock lock_{sync::Rank::stripe};
     FreeRuns free_;
     unsigned in_flight_ = 0; ///< runs on their way to the kernel
     std::size_t purged_ = 0;

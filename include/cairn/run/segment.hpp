@@ -45,6 +45,7 @@ struct Segment {
     Segment *next;         ///< all segments of one allocator
     void *allocator;       ///< whose segment this is
     unsigned mapped_slots; ///< slots from the start that are mapped
+    unsigned stripe;       ///< whose its free runs are (RunStripes); for good
 
     static Segment *of(std::uintptr_t address) {
         return reinterpret_cast<Segment *>(align_down(address, window_size));

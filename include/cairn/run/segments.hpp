@@ -21,13 +21,14 @@ class Segments {
 public:
     explicit constexpr Segments(void *allocator) : allocator_(allocator) {}
 
-    /// A new clean run that has room for `slots` at a multiple of `alignment` slots, once it is joined with
+    /// A new clean run of the stripe that has room for `slots` at a multiple of `alignment` slots, once it is joined with
     /// what is free in front of it.
-    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment) {
+    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe) {
         const auto step = static_cast<unsigned>(AddressSpace::step() / slot_size);
         const unsigned wanted = step < slots + alignment ? slots + alignment : step;
         Segment *const newest = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
-        if (newest != nullptr && newest->mapped_slots + slots + alignment <= end_of_slots) {
+        if (newest != nullptr && newest->stripe == stripe &&
+            newest->mapped_slots + slots + alignment <= end_of_slots) {
             const unsigned room = end_of_slots - newest->mapped_slots;
             const unsigned more = wanted < room ? wanted : room;
             if (space.extend(reinterpret_cast<void *>(newest->address_of_slot(newest->mapped_slots)),
@@ -35,7 +36,7 @@ public:
                 return add_slots(*newest, more);
             }
         }
-        return new_segment(space, metadata_slots + slots + alignment, wanted);
+        return new_segment(space, metadata_slots + slots + alignment, wanted, stripe);
     }
 
     /// Calls f(segment) for every segment; new ones come in front.
@@ -55,7 +56,7 @@ public:
 
 private:
     /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
-    OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted) {
+    OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted, unsigned stripe) {
         least = least > end_of_slots ? end_of_slots : least;
         for (unsigned n = wanted < least ? least : wanted;; n = n / 2 < least ? least : n / 2) {
             if (void *const window = space.take(n * slot_size, /*dense=*/false)) {
@@ -63,7 +64,7 @@ private:
                     guard(*static_cast<Segment *>(window));
                     --n;
                 }
-                return add_segment(static_cast<Segment *>(window), n);
+                return add_segment(static_cast<Segment *>(window), n, stripe);
             }
             if (n == least) {
                 return nullptr;
@@ -71,7 +72,8 @@ private:
         }
     }
 
-    OwnerLine *add_segment(Segment *segment, unsigned slots) {
+    OwnerLine *add_segment(Segment *segment, unsigned slots, unsigned stripe) {
+        segment->stripe = stripe;
         segment->allocator = allocator_;
         segment->mapped_slots = metadata_slots;
         segment->set_kinds(0, metadata_slots, SlotKind::metadata);

@@ -57,11 +57,9 @@ public:
             return;
         }
         const std::size_t runs = maker_.used_memory();
-        const std::size_t lies_free = runs + stock_.empty_touched();
-        const std::size_t may = maker_.may_lie_free();
-        if (lies_free > may) {
-            const std::size_t by_runs = runs > may ? std::min(more, runs - may) : 0;
-            purge(std::min(more, lies_free - may) - by_runs);
+        const std::size_t all = maker_.price(more, runs + stock_.empty_touched());
+        if (all != 0) {
+            purge(all - maker_.price(more, runs));
         }
         maker_.pay();
     }

@@ -48,12 +48,14 @@ public:
     std::size_t used_memory() const { return runs_.dirty_bytes(); }
 
     /// So many bytes of superblocks were touched for the first time: by how much what is resident is now above the most that it
-    /// was. pay() gives as much of that memory back, if there is more than may lie free.
+    /// was. pay() gives as much of that memory back, if there is more than may lie free. price: how much that is, of what lies free.
     std::size_t touch(std::size_t bytes) { return runs_.touch(bytes); }
     void pay() { runs_.pay(kept); }
     RunHeap &runs() { return runs_; }
     static constexpr RunsKept kept = PurgingRuns::beside_superblocks;
-    std::size_t may_lie_free() { return kept.bytes(runs_.resident_bytes()); }
+    std::size_t price(std::size_t taken, std::size_t lies_free) {
+        return kept.price(taken, lies_free, runs_.resident_bytes());
+    }
 
     /// Whether a superblock of the class, made from memory that nothing uses yet, would be growth.
     bool would_grow(unsigned c) { return runs_.would_grow(span_of_class(c)); }

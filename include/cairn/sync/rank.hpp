@@ -26,6 +26,7 @@ enum class Rank : std::uint8_t {
     owner,
     huge,
     runs,
+    stripe,
     leaf,
     debug
 };

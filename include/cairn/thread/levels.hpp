@@ -107,6 +107,11 @@ public:
     /// Free and resident.
     std::size_t surplus_bytes() const { return global_.free_bytes() + huge_.cached_bytes(); }
 
+    /// Whether that is more, asked by a thread, whose own stripe of runs is the nearest to look at.
+    bool has_surplus(std::size_t bytes, unsigned who) const {
+        return runs_.stripes().dirty_bytes(RunHeap::home_of(who)) > bytes || surplus_bytes() > bytes;
+    }
+
     /// What is resident at most, but for metadata.
     std::size_t resident_bytes() {
         return runs_.resident_bytes() + huge_.live_bytes() + huge_.cached_bytes();

@@ -85,7 +85,8 @@ protected:
     }
 
     void note_surplus() {
-        if (levels_.surplus_bytes() > surplus_limit_.load(std::memory_order_relaxed)) {
+        if (levels_.has_surplus(surplus_limit_.load(std::memory_order_relaxed),
+                                threads_.mine()->holdings().number())) {
             Life::surplus();
         }
     }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Live runs: how many runs are in use as long blocks, and how long they are together.
+//
+// Adds:    a count a stripe, so that threads with stripes of their own do not meet here.
+// Needs:   runs in segments; never more slots than 2^32 in all.
+// Threads: any.
+// Cost:    an atomic addition.
+#pragma once
+
+#include <cairn/run/run_stripes.hpp>
+
+namespace cairn {
+
+class LiveRuns {
+public:
+    struct Sum {
+        std::size_t blocks = 0;
+        std::size_t bytes = 0;
+    };
+
+    constexpr LiveRuns() = default;
+
+    void add(const OwnerLine *run) { note(run, word(1, run->slots)); }
+    void remove(const OwnerLine *run) { note(run, 0 - word(1, run->slots)); }
+
+    /// A run is longer, or shorter, than it was.
+    void change(const OwnerLine *run, unsigned before) { note(run, word(0, run->slots) - word(0, before)); }
+
+    Sum sum() const {
+        Sum all;
+        for (const Count &count : counts_) {
+            const std::uint64_t now = count.word.load(std::memory_order_relaxed);
+            all.blocks += static_cast<std::uint32_t>(now);
+            all.bytes += (now >> 32) * slot_size;
+        }
+        return all;
+    }
+
+private:
+    struct alignas(platform::cache_line) Count {
+        std::atomic<std::uint64_t> word{0}; ///< relaxed: slots and blocks, a counter
+    };
+
+    static constexpr std::uint64_t word(std::uint64_t blocks, std::uint64_t slots) {
+        return slots << 32 | blocks;
+    }
+    void note(const OwnerLine *run, std::uint64_t more) {
+        counts_[Segment::of(run)->stripe].word.fetch_add(more, std::memory_order_relaxed);
+    }
+
+    Count counts_[RunStripes::most];
+};
+
+} // namespace cairn

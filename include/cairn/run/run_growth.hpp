@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+//
+// Run growth: where runs come from that nothing has used yet, and what new memory costs.
+//
+// Adds:    growth by segments; what was touched, and paying for it with what lies free.
+// Needs:   Segments for new address space; RunStripes for what is free.
+// Keeps:   when new memory is taken, what lies free is within PurgingRuns' limits, or as much of it goes back.
+// Threads: any; one lock, under which a stripe's may be taken, and which is not held while the kernel purges.
+// Errors:  no run when the operating system has none.
+// Cost:    a lock; a system call for 32 MiB of new address space at a time.
+// Source:  LKmalloc, section 3.4 (stripes, whose pages are committed and decommitted).
+#pragma once
+
+#include <cairn/run/run_stripes.hpp>
+#include <cairn/run/segments.hpp>
+#include <cairn/run/water_line.hpp>
+
+namespace cairn {
+
+class RunGrowth {
+public:
+    explicit constexpr RunGrowth(void *allocator) : segments_(allocator) {}
+    RunGrowth(const RunGrowth &) = delete;
+    RunGrowth &operator=(const RunGrowth &) = delete;
+
+    enum class Touched : bool { later, now }; ///< later: bit by bit, see touch()
+
+    /// So many bytes of such a run were touched for the first time: what is now to be paid for. untouch: they went back.
+    std::size_t touch(std::size_t bytes) {
+        sync::Guard hold(lock_);
+        line_.drop_untouched(bytes);
+        return line_.touched_above(taken_locked());
+    }
+
+    void untouch(std::size_t bytes) {
+        sync::Guard hold(lock_);
+        line_.add_untouched(bytes);
+    }
+
+    /// Memory was touched, or taken for a huge block: of what lies free beyond the invariant, as much goes back as it grew.
+    void pay(RunsKept kept) {
+        sync::Guard hold(lock_);
+        const std::size_t price =
+            kept.price(line_.touched_above(taken_locked()), dirty_bytes(), resident_locked());
+        if (price != 0) {
+            const std::size_t keep = dirty_bytes() - price;
+            lock_.unlock(); // the kernel takes its time
+            stripes_.purge(keep);
+            lock_.lock();
+        }
+        line_.raise(taken_locked());
+    }
+
+    /// Whether so much more would be more than ever was.
+    bool would_grow(std::size_t bytes) {
+        sync::Guard hold(lock_);
+        return line_.taken_above(taken_locked() + bytes) != 0;
+    }
+
+    void unmapped_locked(std::size_t bytes) { line_.lower(bytes); }
+    const WaterLine &line() const { return line_; } ///< total() and is_small() need no lock
+
+    /// With less than so many bytes touched, memory has no price.
+    void set_floor(std::size_t bytes) { line_.set_floor(bytes); }
+
+    const RunStripes &stripes() const { return stripes_; }
+    std::size_t dirty_bytes() const { return stripes_.dirty_bytes(); }
+
+    /// Bytes of runs that may have memory behind them: in use or dirty.
+    std::size_t resident_bytes() {
+        sync::Guard hold(lock_);
+        return resident_locked();
+    }
+
+    /// Calls f(segment) for every segment; without the lock.
+    template <class F>
+    void for_each_segment(F &&f) const {
+        segments_.for_each(f);
+    }
+
+    template <class S>
+    void statistics(S &out) {
+        stripes_.statistics(out);
+        sync::Guard hold(lock_);
+        out.mapped += space_.mapped();
+        out.mapped_peak += space_.mapped_peak();
+    }
+
+    /// The lock and the source of addresses, shared with the heap of huge blocks.
+    sync::Lock &lock() { return lock_; }
+    AddressSpace &space() { return space_; }
+
+protected:
+    /// A run that nothing has used yet. The home stripe grows rather than that its thread goes where others are, unless address
+    /// space is short.
+    Run take_unused(unsigned slots, unsigned alignment, Touched touched, unsigned home) {
+        sync::Guard hold(lock_);
+        Run run = stripes_.take_at_home(slots, alignment, SlotKind::free_clean, home);
+        const bool plenty = run.first != nullptr || AddressSpace::step() == window_size;
+        if (run.first == nullptr && plenty) {
+            run = grow_locked(slots, alignment, home);
+        }
+        if (run.first == nullptr) {
+            run = stripes_.take(slots, alignment, SlotKind::free_clean, home);
+        }
+        if (run.first == nullptr && !plenty) {
+            run = grow_locked(slots, alignment, 0);
+        }
+        return noted_locked(run, touched);
+    }
+
+    /// Any run that is there.
+    Run take_any(unsigned slots, unsigned alignment, Touched touched) {
+        sync::Guard hold(lock_);
+        const Run dirty = stripes_.take(slots, alignment, SlotKind::free_dirty, 0);
+        return dirty.first != nullptr
+                   ? dirty
+                   : noted_locked(stripes_.take(slots, alignment, SlotKind::free_clean, 0), touched);
+    }
+
+    /// What there was before counts no more.
+    void fall() {
+        sync::Guard hold(lock_);
+        line_.fall(taken_locked());
+    }
+
+    void reset_after_fork() {
+        lock_.reset_after_fork();
+        line_.forget_untouched();
+        stripes_.repair_after_fork();
+    }
+
+    RunStripes stripes_;
+    sync::Lock lock_{sync::Rank::runs};
+    WaterLine line_;
+
+private:
+    Run grow_locked(unsigned slots, unsigned alignment, unsigned home) {
+        PurgingRuns &stripe = stripes_.open(home);
+        sync::Guard hold(stripe.lock());
+        OwnerLine *const more = segments_.grow(space_, slots, alignment, home);
+        if (more == nullptr) {
+            return {};
+        }
+        stripe.runs().put(more, true);
+        return stripe.runs().take(slots, alignment, SlotKind::free_clean);
+    }
+
+    Run noted_locked(Run run, Touched touched) {
+        if (run.clean && touched == Touched::later) {
+            line_.add_untouched(span_of(run.first));
+        }
+        return run;
+    }
+
+    std::size_t resident_locked() { return segments_.bytes() - stripes_.clean_bytes(); }
+    std::size_t taken_locked() { return space_.mapped() - segments_.overhead() - stripes_.clean_bytes(); }
+
+    AddressSpace space_;
+    Segments segments_;
+};
+
+} // namespace cairn

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// Run stripes: the free runs in stripes, each with a lock of its own, so that threads that come and go with long blocks
+// meet neither at a lock nor in the descriptors of neighbouring runs.
+//
+// Adds:    take from a home stripe, and from the others where that one has nothing that fits; purging over all of them.
+// Needs:   PurgingRuns, one a stripe.
+// Keeps:   a segment's runs are always in one stripe, which the segment names.
+// Threads: any; one stripe's lock at a time.
+// Cost:    a lock and a bitmap search; where the home has nothing, one for each stripe that has as much.
+// Source:  per-processor heaps and a way out of each to all others (Hoard, section 3), for runs.
+#pragma once
+
+#include <cairn/run/purging_runs.hpp>
+
+namespace cairn {
+
+class RunStripes {
+public:
+    static constexpr unsigned most = 8;
+
+    constexpr RunStripes() = default;
+    RunStripes(const RunStripes &) = delete;
+    RunStripes &operator=(const RunStripes &) = delete;
+
+    /// Whose the run is.
+    PurgingRuns &of(const OwnerLine *run) { return stripes_[Segment::of(run)->stripe]; }
+
+    /// The stripe has a segment from now on. Under a lock of the caller's.
+    PurgingRuns &open(unsigned stripe) {
+        const unsigned count = stripe + 1 > this->count() ? stripe + 1 : this->count();
+        count_.store(count, std::memory_order_relaxed);
+        return stripes_[stripe];
+    }
+
+    /// One of a kind, out of the home stripe if that has one.
+    Run take(unsigned slots, unsigned alignment, SlotKind kind, unsigned home) {
+        Run run = take_from(stripes_[home], slots, alignment, kind);
+        for (unsigned i = 0; run.first == nullptr && i < count(); ++i) {
+            if (i != home) {
+                run = take_from(stripes_[i], slots, alignment, kind);
+            }
+        }
+        return run;
+    }
+    Run take_at_home(unsigned slots, unsigned alignment, SlotKind kind, unsigned home) {
+        return take_from(stripes_[home], slots, alignment, kind);
+    }
+
+    /// A hint: other threads take runs too.
+    bool has_dirty(unsigned slots, unsigned alignment) {
+        return any([=](PurgingRuns &stripe) {
+            if (stripe.dirty_bytes() < slots * slot_size) {
+                return false;
+            }
+            sync::Guard hold(stripe.lock());
+            return stripe.runs().has_dirty(slots, alignment);
+        });
+    }
+
+    std::size_t dirty_bytes(unsigned stripe) const { return stripes_[stripe].dirty_bytes(); }
+    std::size_t dirty_bytes() const { return sum(&PurgingRuns::dirty_bytes); }
+    std::size_t clean_bytes() const { return sum(&PurgingRuns::clean_bytes); }
+
+    /// Gives back dirty memory until at most `keep` bytes are left. Bytes given back.
+    std::size_t purge(std::size_t keep) {
+        std::size_t bytes = 0;
+        for (unsigned i = 0; i < count() && dirty_bytes() > keep; ++i) {
+            PurgingRuns &stripe = stripes_[i];
+            const std::size_t others = dirty_bytes() - stripe.dirty_bytes();
+            sync::Guard hold(stripe.lock());
+            bytes += stripe.purge_locked(keep > others ? keep - others : 0);
+        }
+        return bytes;
+    }
+
+    /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
+    /// `keep` bytes.
+    void purge_idle(std::size_t keep) {
+        for (unsigned i = 0; i < count(); ++i) {
+            sync::Guard hold(stripes_[i].lock());
+            keep -= stripes_[i].purge_idle_locked(keep);
+        }
+    }
+
+    /// Out of memory: lets other threads come back with the runs that they are purging. False when there are none.
+    bool wait_for_others(int tries) {
+        const bool some = any([](PurgingRuns &stripe) {
+            sync::Guard hold(stripe.lock());
+            return stripe.in_flight_locked();
+        });
+        if (some) {
+            platform::wait_a_little(tries);
+        }
+        return some;
+    }
+
+    template <class S>
+    void statistics(S &out) {
+        any([&](PurgingRuns &stripe) {
+            sync::Guard hold(stripe.lock());
+            stripe.statistics_locked(out);
+            return false;
+        });
+    }
+
+    void repair_after_fork() {
+        for (PurgingRuns &stripe : stripes_) {
+            stripe.repair_after_fork();
+        }
+    }
+
+private:
+    unsigned count() const { return count_.load(std::memory_order_relaxed); }
+
+    static Run take_from(PurgingRuns &stripe, unsigned slots, unsigned alignment, SlotKind kind) {
+        if (stripe.bytes(kind) < slots * slot_size) {
+            return {};
+        }
+        sync::Guard hold(stripe.lock());
+        return stripe.runs().take(slots, alignment, kind);
+    }
+
+    template <class Has>
+    bool any(Has has) {
+        return std::any_of(stripes_, stripes_ + count(), has);
+    }
+    std::size_t sum(std::size_t (PurgingRuns::*bytes)() const) const {
+        std::size_t all = 0;
+        for (unsigned i = 0; i < count(); ++i) {
+            all += (stripes_[i].*bytes)();
+        }
+        return all;
+    }
+
+    PurgingRuns stripes_[most];
+    std::atomic<unsigned> count_{1}; ///< relaxed: those behind it have nothing
+};
+
+} // namespace cairn
