@@ -23,6 +23,7 @@ protected:
     /// Slot 2: a superblock of one slot. 8 to 15: one of eight. 20 to 22: a large block. 30: free. 31: the same.
     BlockCheck() : window_(40), small_(make(2, 1, block_size)), medium_(make(8, medium_slots, 9_KiB)) {
         segment().set_kinds(20, 1, SlotKind::large);
+        segment().shared_lines[20].starts_below = 1;
         segment().set_kinds(21, 2, SlotKind::large_rest);
         segment().set_kinds(30, 1, SlotKind::free_dirty);
         segment().set_kinds(31, 1, SlotKind::free_clean);
@@ -73,6 +74,11 @@ TEST_F(BlockCheck, FindsALargeBlockAtItsStartAlone) {
     expect_death(at(20, 4096), inside);
     expect_death(at(21), inside);
     expect_death(at(22, 65535), inside);
+
+    segment().shared_lines[20].starts_below = 0; // freed, and kept for who has freed it
+    const char *const free = "0x[0-9a-f]+, which is in free memory: freed twice, or never allocated";
+    expect_death(at(20), free);
+    expect_death(at(20, 1), free);
 }
 
 TEST_F(BlockCheck, FindsHugeBlocksByTheirWindow) {

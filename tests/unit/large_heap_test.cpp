@@ -81,8 +81,8 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     expect_live(0, 0);
     EXPECT_EQ(runs_.dirty_bytes(), 0u) << "it is kept";
     EXPECT_FALSE(heap_.free(line_of(p), 1)) << "no more";
-    EXPECT_EQ(kind(p), SlotKind::taken);
-    EXPECT_EQ(kind(p + slot_size), SlotKind::taken);
+    EXPECT_EQ(kind(p), SlotKind::large) << "the kinds are let alone";
+    EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
 
     EXPECT_NE(malloc(100000, 2), p) << "somebody else";
     EXPECT_NE(malloc(200000, 1), p) << "longer";

@@ -60,7 +60,8 @@ struct alignas(platform::cache_line) SharedLine {
     std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
     std::atomic<std::uint32_t>
         starts_below;         ///< tells the starts of blocks that were carved (is_block_start); relaxed:
-                              ///< a block was carved in its pointer's own history
+                              ///< a block was carved in its pointer's own history. Of a large run: 1 while
+                              ///< its block is live, else 0
     std::uint32_t block_size; ///< bytes; of a large run: its usable bytes
     std::atomic<std::uint16_t> notify; ///< so many remote frees make the freeing thread tell the owner
     std::uint16_t capacity;            ///< blocks of the whole superblock

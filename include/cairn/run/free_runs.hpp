@@ -4,8 +4,7 @@
 //
 // Adds:    take (best fit, of either kind), put with coalescing, growing and shortening of a run that is in use.
 // Needs:   RunLists; the segments' kinds.
-// Keeps:   every slot of a segment is in exactly one run; no two neighbouring free runs are of the same kind
-//          (dirty: may be resident; clean: reads as zero and has no memory behind it).
+// Keeps:   a slot is in exactly one run; no two neighbouring free runs are of a kind (dirty: may be resident; clean: reads as zero).
 // Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
 // Cost:    a bitmap search; at most two merges.
 // Source:  LKmalloc, section 3.3 (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
@@ -114,8 +113,7 @@ public:
         return low;
     }
 
-    /// Forgets the lists and makes them anew from what a segment's slots say: in the child of a fork, without those who had
-    /// `taken` runs.
+    /// Makes the lists anew from what slots say: in the child of a fork, without those who had `taken` runs or were freeing some.
     void clear() {
         dirty_ = RunLists{};
         clean_ = RunLists{};
@@ -123,7 +121,9 @@ public:
     }
     void find_in(Segment &segment) {
         for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-            if (segment.kind(slot) == SlotKind::taken) {
+            if (segment.kind(slot) == SlotKind::large && !segment.is_live(slot)) {
+                segment.set_kinds(slot, segment.owner_lines[slot].slots, SlotKind::free_dirty);
+            } else if (segment.kind(slot) == SlotKind::taken) {
                 segment.set_kinds(slot, 1, SlotKind::free_dirty);
             }
         }

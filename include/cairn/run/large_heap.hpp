@@ -4,10 +4,9 @@
 //
 // Adds:    malloc, free, and growing or shrinking in place; a block of up to 256 KiB goes to who has just freed one like it.
 // Needs:   RunHeap below.
-// Keeps:   the block's size stands in its descriptor; the first slot's kind is `large` exactly while it is
-//          live.
-// Threads: any; who frees a block twice at one time from two threads is caught by the exchange of the slot's
-//          kind.
+// Keeps:   the block's size stands in its descriptor, and whether it is live: beside that of the size, not among the slots' kinds, since
+//          those of 64 slots share a line.
+// Threads: any; who frees a block twice at one time from two threads is caught by the exchange of that word.
 // Errors:  nullptr.
 // Cost:    the run heap's lock, or an exchange; no clearing of memory that is clean already.
 // Source:  Wen and Deng, section 2.3 (raw blocks).
@@ -41,7 +40,7 @@ public:
             OwnerLine *const spare = spares_.take(who);
             if (spare != nullptr && spare->slots == slots) {
                 clean = false;
-                return block_of(spare, size);
+                return begin(spare, size);
             }
             retire(spare);
         }
@@ -52,7 +51,11 @@ public:
         }
         clean = run.clean;
         live_.add(run.first);
-        return block_of(run.first, size);
+        Segment *const segment = Segment::of(run.first);
+        const unsigned slot = segment->slot_of(run.first);
+        segment->set_kinds(slot + 1, slots - 1, SlotKind::large_rest);
+        segment->set_kinds(slot, 1, SlotKind::large);
+        return begin(run.first, size);
     }
 
     /// Whether such a block would lie in memory that was used before. A hint: other threads take runs too.
@@ -77,17 +80,12 @@ public:
 
     /// False if the block is not live any more. `who`: as for malloc.
     bool free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
-        Segment *const segment = Segment::of(first);
-        const unsigned slot = segment->slot_of(first);
         // relaxed: that it is one operation keeps two threads apart; what the run holds is handed over by the
         // lock that release() takes.
-        SlotKind expected = SlotKind::large;
-        if (!segment->kinds[slot].compare_exchange_strong(expected, SlotKind::taken,
-                                                          std::memory_order_relaxed)) {
+        if (shared_of(first)->starts_below.exchange(0, std::memory_order_relaxed) == 0) {
             return false;
         }
         if (who != SpareRuns::nobody && first->slots <= SpareRuns::most_slots) {
-            segment->set_kinds(slot, first->slots, SlotKind::taken);
             first = spares_.put(who, first);
         }
         retire(first);
@@ -136,12 +134,9 @@ private:
                spares_.slots(who) == slots;
     }
 
-    static void *block_of(OwnerLine *run, std::size_t size) {
-        Segment *const segment = Segment::of(run);
-        const unsigned slot = segment->slot_of(run);
+    static void *begin(OwnerLine *run, std::size_t size) {
         set_size(run, size);
-        segment->set_kinds(slot + 1, run->slots - 1u, SlotKind::large_rest);
-        segment->set_kinds(slot, 1, SlotKind::large);
+        shared_of(run)->starts_below.store(1, std::memory_order_relaxed); // relaxed: in the pointer's history
         return reinterpret_cast<void *>(memory_of(run));
     }
 

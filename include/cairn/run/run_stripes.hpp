@@ -59,8 +59,8 @@ public:
     }
 
     std::size_t dirty_bytes(unsigned stripe) const { return stripes_[stripe].dirty_bytes(); }
-    std::size_t dirty_bytes() const { return sum(&PurgingRuns::dirty_bytes); }
-    std::size_t clean_bytes() const { return sum(&PurgingRuns::clean_bytes); }
+    std::size_t dirty_bytes() const { return bytes(SlotKind::free_dirty); }
+    std::size_t clean_bytes() const { return bytes(SlotKind::free_clean); }
 
     /// Gives back dirty memory until at most `keep` bytes are left. Bytes given back.
     std::size_t purge(std::size_t keep) {
@@ -125,10 +125,10 @@ private:
     bool any(Has has) {
         return std::any_of(stripes_, stripes_ + count(), has);
     }
-    std::size_t sum(std::size_t (PurgingRuns::*bytes)() const) const {
+    CAIRN_INLINE std::size_t bytes(SlotKind kind) const {
         std::size_t all = 0;
         for (unsigned i = 0; i < count(); ++i) {
-            all += (stripes_[i].*bytes)();
+            all += stripes_[i].bytes(kind);
         }
         return all;
     }

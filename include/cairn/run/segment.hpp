@@ -34,7 +34,7 @@ enum class SlotKind : std::uint8_t {
     taken,        ///< between states: being purged, or just allocated
     superblock,   ///< first slot of a superblock
     rest,         ///< a further slot of a superblock
-    large,        ///< first slot of a large block
+    large,        ///< first slot of a large block, or of what was one and is kept for who has freed it
     large_rest,   ///< a further slot of a large block
 };
 
@@ -62,8 +62,14 @@ struct Segment {
     // relaxed, load and store: who frees a block has the stores of its slots in the pointer's own history; who
     // looks at free runs holds the lock; any other pointer only needs some answer.
     SlotKind kind(unsigned slot) const { return kinds[slot].load(std::memory_order_relaxed); }
+    /// Whether the block of a `large` slot is live. relaxed: as kind().
+    bool is_live(unsigned slot) const {
+        return shared_lines[slot].starts_below.load(std::memory_order_relaxed) != 0;
+    }
+
+    /// The first one last: by that a fork's child knows what became of a long block.
     void set_kinds(unsigned slot, unsigned count, SlotKind kind) {
-        for (unsigned i = slot; i < slot + count; ++i) {
+        for (unsigned i = slot + count; i-- > slot;) {
             kinds[i].store(kind, std::memory_order_relaxed);
         }
     }

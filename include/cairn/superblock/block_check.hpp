@@ -2,8 +2,8 @@
 //
 // Block check: what a pointer that a program hands back really is.
 //
-// Adds:    find (which kind of block, or the end of the program), check_live (is it a block's start, and not
-//          free); quick_find, for nearly all of them.
+// Adds:    find (which kind of block, or the end of the program), find_long where it is in no superblock; check_live (is it
+//          a block's start, and not free); quick_find, for nearly all of them.
 // Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line
 //          that says what was asked, the address, and the size class where there is one.
@@ -61,11 +61,9 @@ inline OwnerLine *superblock_at(std::uintptr_t address) {
     }
 }
 
-inline Found find(const void *p, const char *what) {
+/// What lies at an address that is in no superblock.
+inline Found find_long(const void *p, const char *what) {
     const std::uintptr_t address = address_of(p);
-    if (OwnerLine *const s = superblock_at(address)) {
-        return {Found::block, s};
-    }
     const WindowKind window = WindowMap::kind(address);
     if (window == WindowKind::huge) {
         return {Found::huge, nullptr};
@@ -76,13 +74,16 @@ inline Found find(const void *p, const char *what) {
     Segment *const segment = Segment::of(address);
     const unsigned slot = Segment::slot_of(address);
     switch (segment->kind(slot)) {
+    case SlotKind::large_rest:
+        invalid(what, p, "which is inside a large block, not its start");
     case SlotKind::large:
-        if (address == segment->address_of_slot(slot)) {
+        if (segment->is_live(slot)) {
+            if (address != segment->address_of_slot(slot)) {
+                invalid(what, p, "which is inside a large block, not its start");
+            }
             return {Found::large, &segment->owner_lines[slot]};
         }
         [[fallthrough]];
-    case SlotKind::large_rest:
-        invalid(what, p, "which is inside a large block, not its start");
     case SlotKind::free_clean:
     case SlotKind::free_dirty:
     case SlotKind::taken:
@@ -94,6 +95,11 @@ inline Found find(const void *p, const char *what) {
         break;
     }
     invalid(what, p, "where no block is");
+}
+
+inline Found find(const void *p, const char *what) {
+    OwnerLine *const s = superblock_at(address_of(p));
+    return s != nullptr ? Found{Found::block, s} : find_long(p, what);
 }
 
 /// Whether the list of local free blocks holds `block`. Safe against a list that changes or is damaged.
