@@ -330,7 +330,11 @@ TEST_F(FencedVisitTest, FastPathsFindNothing) {
     expect_nothing_shown(blocks);
     for (void *const p : blocks) {
         EXPECT_TRUE(heap_.owns(superblock_of(p)));
-        EXPECT_TRUE(heap_.free_inside(superblock_of(p), address_of(p)));
+        bool border = false;
+        EXPECT_TRUE(heap_.free_inside(superblock_of(p), address_of(p), border));
+        if (border) {
+            heap_.look_at(superblock_of(p));
+        }
     }
     expect_nothing_shown({});
     expect_accounts(heap_);

@@ -85,8 +85,8 @@ protected:
     }
 
     void note_surplus() {
-        if (levels_.has_surplus(surplus_limit_.load(std::memory_order_relaxed),
-                                threads_.mine()->holdings().number())) {
+        const std::size_t limit = surplus_limit_.load(std::memory_order_relaxed);
+        if (levels_.has_surplus(limit, threads_.mine()->holdings().number())) {
             Life::surplus();
         }
     }
@@ -133,17 +133,17 @@ protected:
     CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
         OwnerLine *const s = superblock::superblock_at(address_of(p));
         if (s == nullptr) {
-            levels_.long_blocks().free(find(p, "free of"), p, heap->holdings().number());
+            levels_.long_blocks().free(superblock::find_long(p, "free of"), p, heap->holdings().number());
             return note_surplus();
         }
-        if (heap->owns(s) && heap->free_inside(s, address_of(p))) {
-            return note_surplus();
+        bool border = false;
+        if (heap->owns(s) && heap->free_inside(s, address_of(p), border)) {
+            return border ? look_at(heap, s) : void();
         }
         superblock::check_live(s, p, "free of", levels_);
         free_of_others(s, address_of(p), heap);
     }
 
-    /// A checked block of a superblock that is not `heap`'s.
     void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
         cairn::free_remote(*heap, s, block, Telling{*this});
     }
