@@ -69,10 +69,10 @@ struct Base {
                 model::check(p != nullptr, "no memory");
                 know(p);
                 auto *const s = owner_line_of(shared_line_at(address_of(p)));
-                model::name(&shared_of(s)->remote, "remote");
+                model::name(&remote_of(s)->word, "remote");
                 model::name(&shared_of(s)->owner, "owner");
-                model::name(&shared_of(s)->notify, "notify");
-                model::name(&shared_of(s)->pending_next, "next");
+                model::name(&remote_of(s)->notify, "notify");
+                model::name(&remote_of(s)->pending_next, "next");
                 model::name(&heap.heaps[i]->presence(), "mark");
                 model::name(reinterpret_cast<char *>(&heap.heaps[i]->presence()) + sizeof(void *), "lock");
             }
@@ -115,7 +115,7 @@ struct Base {
         }
         for (const OwnerLine *const s : superblocks) {
             if (s != nullptr && Segment::of(s)->kind(Segment::of(s)->slot_of(s)) == SlotKind::superblock) {
-                const RemoteWord word{shared_of(s)->remote.load()};
+                const RemoteWord word{remote_of(s)->word.load()};
                 model::check(word.owner() == 0 && !word.queued(), "a superblock stays where no thread is");
                 model::check(s->live() == word.count() && s->accounted == 0,
                              "a block that was freed is not free");
@@ -126,7 +126,7 @@ struct Base {
     void none_forgotten() {
         for (const OwnerLine *const s : superblocks) {
             if (s != nullptr && Segment::of(s)->kind(Segment::of(s)->slot_of(s)) == SlotKind::superblock) {
-                const RemoteWord word{shared_of(s)->remote.load()};
+                const RemoteWord word{remote_of(s)->word.load()};
                 model::check(word.owner() != 0 || word.queued() || word.empty() || word.count() < s->live(),
                              "an empty superblock was forgotten");
             }
@@ -522,7 +522,7 @@ struct Tray : Base<2> {
     }
     void take() {
         for (OwnerLine *s = tray.take(); s != nullptr;
-             s = shared_of(s)->pending_next.load(std::memory_order_relaxed)) {
+             s = remote_of(s)->pending_next.load(std::memory_order_relaxed)) {
             ++taken;
         }
     }
@@ -632,8 +632,7 @@ struct TakeAndTell : Base<2> {
     void finish() {
         heap.heaps[0]->holdings().empty_tray();
         for (OwnerLine *const s : superblocks) {
-            model::check(s == nullptr || !RemoteWord{shared_of(s)->remote.load()}.queued(),
-                         "a notice is lost");
+            model::check(s == nullptr || !RemoteWord{remote_of(s)->word.load()}.queued(), "a notice is lost");
         }
     }
 };
@@ -677,7 +676,7 @@ struct TakeAndStep : Base<2> {
         }
     }
     void finish() {
-        const RemoteWord word{shared_of(superblocks[0])->remote.load()};
+        const RemoteWord word{remote_of(superblocks[0])->word.load()};
         model::check(word.count() < 2 || word.queued(), "nobody is told of a step");
     }
 };

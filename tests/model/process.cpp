@@ -387,7 +387,7 @@ struct Ties {
         }
         model::check(in_use() == 0 && tied() == 0, "a heap is lost");
         const auto *const s = owner_line_of(shared_line_at(address_of(block)));
-        model::check(RemoteWord{shared_of(s)->remote.load()}.owner() == 0,
+        model::check(RemoteWord{remote_of(s)->word.load()}.owner() == 0,
                      "a superblock stays where no thread is");
     }
 };

@@ -32,7 +32,7 @@ protected:
     OwnerLine *make(unsigned slot, unsigned slots, std::size_t size) {
         OwnerLine *const s = window_.run(slot, slots);
         format(s, 1, size, 0xfedcba9876543210, 0);
-        shared_of(s)->notify.store(UINT16_MAX);
+        remote_of(s)->notify.store(UINT16_MAX);
         segment().set_kinds(slot, 1, SlotKind::superblock);
         segment().set_kinds(slot + 1, slots - 1, SlotKind::rest);
         carve(s);
@@ -132,7 +132,7 @@ TEST_F(BlockCheck, OnlyTheStartOfABlockIsOne) {
 
 TEST_F(BlockCheck, AFreeBlockIsADoubleFree) {
     for (OwnerLine *s : {small_, medium_}) {
-        shared_of(s)->remote.store(RemoteWord::owned_by(1));
+        remote_of(s)->word.store(RemoteWord::owned_by(1));
     }
     void *const a = pop_one(small_);
     void *const b = pop_one(small_);

@@ -302,7 +302,7 @@ private:
     }
 
     static void add(Counted &now, const OwnerLine *s) {
-        const RemoteWord remote{shared_of(s)->remote.load(std::memory_order_relaxed)};
+        const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
         const unsigned c = s->size_class;
         const double share = Limits::share_of_class(c);
         const double live = (1.0 * s->live() - remote.count()) * share;
@@ -322,7 +322,7 @@ private:
         if (remote.owner() != 0 && remote.queued()) {
             const unsigned step = Subject::Emptiness::step_of(shared_of(s)->capacity);
             // What the owner has accounted for stays in the list; each step since is told.
-            const unsigned notify = shared_of(s)->notify.load(std::memory_order_relaxed);
+            const unsigned notify = remote_of(s)->notify.load(std::memory_order_relaxed);
             const unsigned known = notify > step ? std::min(notify - step, remote.count()) : 0;
             const double told = (remote.count() - known) / step * step * share;
             h.told += told;

@@ -46,7 +46,7 @@ protected:
 
     OwnerLine *superblock_of(unsigned block) const { return superblock::superblock_at(blocks_[block]); }
     unsigned arrived(unsigned block = 0) const {
-        return RemoteWord{shared_of(superblock_of(block))->remote.load()}.count();
+        return RemoteWord{remote_of(superblock_of(block))->word.load()}.count();
     }
     struct Telling {
         GatheringTest &test;
@@ -210,7 +210,7 @@ struct CountingLife {
 constinit Flagship<CountingLife> whole;
 
 unsigned arrived_at(const void *p) {
-    return RemoteWord{shared_of(superblock::superblock_at(address_of(p)))->remote.load()}.count();
+    return RemoteWord{remote_of(superblock::superblock_at(address_of(p)))->word.load()}.count();
 }
 
 /// A thread allocates four blocks, `work` does something with them in another one, while the first lives or after it has ended.

@@ -84,7 +84,7 @@ protected:
 
     void expect_owner(OwnerLine *s, unsigned heap) {
         const SharedLine *const shared = shared_of(s);
-        EXPECT_EQ(RemoteWord{shared->remote.load()}.owner(), heap);
+        EXPECT_EQ(RemoteWord{remote_of(s)->word.load()}.owner(), heap);
         EXPECT_EQ(shared->owner.load(), heap == 0 ? nullptr : Global::Notice::mark_owner(s, mark(heap)));
     }
 
@@ -112,7 +112,7 @@ TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
         EXPECT_TRUE(is_aligned(memory_of(s), span_of(s))) << "natural alignment falls out";
         EXPECT_EQ(kind(s), SlotKind::superblock);
         EXPECT_EQ(shared_of(s)->block_size, Classes::size_of(c));
-        EXPECT_EQ(shared_of(s)->notify.load(), Discipline::step_of(shared_of(s)->capacity));
+        EXPECT_EQ(remote_of(s)->notify.load(), Discipline::step_of(shared_of(s)->capacity));
         for (unsigned slot = 1; slot < s->slots; ++slot) {
             EXPECT_EQ(kind(s + slot), SlotKind::rest);
         }
@@ -257,7 +257,7 @@ TEST_F(GlobalHeapTest, WhatHasItsLastBlocksInTheRemoteListIsEmpty) {
     EXPECT_TRUE(global_->release(s, 1));
     EXPECT_EQ(global_->stock().empty_bytes(), slot_size);
     EXPECT_EQ(s->live(), 0u);
-    EXPECT_EQ(shared_of(s)->remote.load(), 0u);
+    EXPECT_EQ(remote_of(s)->word.load(), 0u);
 }
 
 TEST_F(GlobalHeapTest, WhatAHeapGaveUpItGetsBackTheFullestFirst) {
@@ -360,7 +360,7 @@ TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
     OwnerLine *const s = with_live(class_of_64, 2, 500);
     const unsigned step = Discipline::step_of(shared_of(s)->capacity);
     const std::uintptr_t own_list = s->free;
-    const auto remote = [s] { return RemoteWord{shared_of(s)->remote.load()}; };
+    const auto remote = [s] { return RemoteWord{remote_of(s)->word.load()}; };
     for (unsigned round = 0; round < 3; ++round) {
         for (unsigned i = 1; i < step; ++i) {
             EXPECT_EQ(free_one(s), nullptr);
@@ -387,7 +387,7 @@ TEST_F(GlobalHeapTest, ATrayHoldsManyNotices) {
         }
         told.insert(s);
     }
-    for (OwnerLine *s = trays_[2].take(); s != nullptr; s = shared_of(s)->pending_next.load()) {
+    for (OwnerLine *s = trays_[2].take(); s != nullptr; s = remote_of(s)->pending_next.load()) {
         EXPECT_EQ(told.erase(s), 1u);
     }
     EXPECT_TRUE(told.empty());
@@ -398,15 +398,15 @@ TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
     OwnerLine *const s = with_live(class_of_64, 2, Discipline::step_of(slot_size / 64) + 3);
     while (free_one(s) == nullptr) {
     }
-    const std::uint16_t notify = shared_of(s)->notify.load();
+    const std::uint16_t notify = remote_of(s)->notify.load();
     EXPECT_FALSE(global_->release(s, 2));
     Global::Notice::own(s, mark(2));
     expect_owner(s, 2);
-    EXPECT_EQ(shared_of(s)->notify.load(), notify);
-    EXPECT_EQ(s->live() - RemoteWord{shared_of(s)->remote.load()}.count(), blocks_[s].size());
+    EXPECT_EQ(remote_of(s)->notify.load(), notify);
+    EXPECT_EQ(s->live() - RemoteWord{remote_of(s)->word.load()}.count(), blocks_[s].size());
     EXPECT_EQ(acquire(class_of_64, 2), nullptr);
     EXPECT_EQ(trays_[2].take(), s);
-    shared_of(s)->remote.fetch_and(RemoteWord::owner_mask);
+    remote_of(s)->word.fetch_and(RemoteWord::owner_mask);
     EXPECT_TRUE(global_->release(s, 2));
     expect_owner(s, 0);
 }
@@ -523,7 +523,7 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
         });
         for (const auto &[s, what] : model) {
             expect_owner(s, what.holder);
-            ASSERT_EQ(s->live() - RemoteWord{shared_of(s)->remote.load()}.count(), what.live.size());
+            ASSERT_EQ(s->live() - RemoteWord{remote_of(s)->word.load()}.count(), what.live.size());
         }
         ASSERT_EQ(superblocks(), model.size());
         ASSERT_FALSE(HasFailure());

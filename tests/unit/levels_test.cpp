@@ -41,7 +41,7 @@ protected:
         EXPECT_NE(remote().owner(), 0u) << "it belongs to the dead";
     }
 
-    RemoteWord remote() const { return RemoteWord{shared_of(s_)->remote.load()}; }
+    RemoteWord remote() const { return RemoteWord{remote_of(s_)->word.load()}; }
     PendingSuperblocks *deliver() { return levels_->global().notice(s_, told_.word); }
 
     void expect_handed_over() {

@@ -40,9 +40,9 @@ protected:
         free_.clear();
         live_.clear();
         shared_ = shared_of(s_);
-        shared_->notify.store(UINT16_MAX);
+        remote_of(s_)->notify.store(UINT16_MAX);
         shared_->step = 2;
-        shared_->remote.store(RemoteWord::owned_by(3));
+        remote_of(s_)->word.store(RemoteWord::owned_by(3));
         memory_ = memory_of(s_);
     }
 
@@ -63,7 +63,7 @@ protected:
     }
 
     void expect_accounts() {
-        const RemoteWord remote{shared_->remote.load()};
+        const RemoteWord remote{remote_of(s_)->word.load()};
         ASSERT_EQ(s_->live() - remote.count(), live_.size());
         ASSERT_EQ(s_->carved, live_.size() + free_.size() + remote.count());
         ASSERT_EQ(is_end(s_->free), free_.empty());
@@ -304,7 +304,7 @@ TEST_P(SuperblockTest, RemoteFreesAreTakenInOnceAndWhole) {
     std::swap(free_, live_);
     collect(s_);
     EXPECT_FALSE(has_remote_frees(s_));
-    EXPECT_EQ(RemoteWord{shared_->remote.load()}.owner(), 3u) << "the owner stays";
+    EXPECT_EQ(RemoteWord{remote_of(s_)->word.load()}.owner(), 3u) << "the owner stays";
     expect_accounts();
     while (!is_end(s_->free)) {
         pop_next();
@@ -318,7 +318,7 @@ TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
     for (int i = 0; i < 8; ++i) {
         pop_next();
     }
-    shared_->notify.store(shared_->step);
+    remote_of(s_)->notify.store(shared_->step);
     std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
     EXPECT_FALSE(free_remote(s_, blocks[0]).is_notice());
     const RemoteFree told = free_remote(s_, blocks[1]);
@@ -328,8 +328,8 @@ TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
     EXPECT_EQ(free_remote(s_, blocks[2]).kind, RemoteFree::nothing) << "one is on the way already";
     EXPECT_EQ(free_remote(s_, blocks[3]).kind, RemoteFree::step) << "and has not been heard for so long";
     take_remote(s_);
-    EXPECT_TRUE(RemoteWord{shared_->remote.load()}.queued()) << "it stays in its queue";
-    shared_->remote.store(RemoteWord::owned_by(3)); // the queue is emptied
+    EXPECT_TRUE(RemoteWord{remote_of(s_)->word.load()}.queued()) << "it stays in its queue";
+    remote_of(s_)->word.store(RemoteWord::owned_by(3)); // the queue is emptied
     EXPECT_FALSE(free_remote(s_, blocks[4]).is_notice());
     EXPECT_TRUE(free_remote(s_, blocks[5]).is_notice()) << "the next step tells anew";
 }
@@ -423,7 +423,7 @@ TEST_P(SuperblockTest, RandomSequencesAgreeWithTheModel) {
             collect(s_);
             free_.merge(remote);
         }
-        ASSERT_EQ(RemoteWord{shared_->remote.load()}.count(), remote.size());
+        ASSERT_EQ(RemoteWord{remote_of(s_)->word.load()}.count(), remote.size());
         expect_accounts();
     }
 }
@@ -442,7 +442,7 @@ TEST_P(SuperblockTest, ARecountFindsWhatTheListsSay) {
     s_->border = 17;
     recount(s_);
     EXPECT_EQ(s_->live(), 5u);
-    EXPECT_EQ(shared_->remote.load(), 0u) << "nobody's";
+    EXPECT_EQ(remote_of(s_)->word.load(), 0u) << "nobody's";
 
     push(s_, blocks[3]);
     word_of(blocks[3]) = 0x4141; // not sound: all of the list is given up, nothing is handed out twice

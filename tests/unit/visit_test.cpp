@@ -367,7 +367,7 @@ TEST_F(FencedVisitTest, AHeapHidesWhatItHadInItsNextSlowPath) {
     for (OwnerLine *const s : under_way) {
         EXPECT_TRUE(owns(heap_, s));
         EXPECT_FALSE(shows(s));
-        global_->notice(s, RemoteWord{shared_of(s)->remote.load()});
+        global_->notice(s, RemoteWord{remote_of(s)->word.load()});
     }
     expect_accounts(heap_);
     ASSERT_TRUE(settle());
@@ -410,7 +410,7 @@ TEST_F(VisitTest, ANoticeUnderWayKeepsItsSuperblock) {
     ASSERT_TRUE(retire());
     for (OwnerLine *const s : under_way) {
         EXPECT_TRUE(owns(heap_, s));
-        global_->notice(s, RemoteWord{shared_of(s)->remote.load()});
+        global_->notice(s, RemoteWord{remote_of(s)->word.load()});
     }
     expect_accounts(heap_);
     ASSERT_TRUE(retire());

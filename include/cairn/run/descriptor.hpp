@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Descriptors: what is known about a slot (64 KiB of address space), kept away from the blocks in two cache
-// lines of two arrays, so that what the owner writes and what other threads write never share a line.
+// Descriptors: what is known about a slot (64 KiB of address space), kept away from the blocks in three cache
+// lines of three arrays, so that what the owner writes, what other threads write and what all read never share a line.
 //
-// Adds:    OwnerLine (touched by whoever owns the superblock) and SharedLine (read by every free, written by
-//          remote frees). The same lines describe free and large runs, in their first slot.
+// Adds:    OwnerLine (touched by whoever owns the superblock), SharedLine (read by every free) and RemoteLine (written by
+//          remote frees). The first two describe free and large runs too, in their first slot.
 // Needs:   zeroed memory.
 // Keeps:   a SharedLine's `owner` is non-null only while the slot is the first of a superblock in a heap.
 // Threads: see each field.
@@ -49,23 +49,20 @@ struct alignas(platform::cache_line) OwnerLine {
 };
 static_assert(sizeof(OwnerLine) == platform::cache_line);
 
-/// Read by every free; `remote` is written by frees of other threads.
+/// Read by every free; written when the superblock changes hands or a page more is cut.
 struct alignas(platform::cache_line) SharedLine {
-    std::atomic<std::uint64_t> remote; ///< blocks freed by others, and who owns the superblock (RemoteWord)
     std::atomic<void *>
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
                ///< sync::Presence's begin and end (any: quick_find)
     std::uint64_t reciprocal; ///< the least number above 2^64 / block size
     std::uint64_t key; ///< the owner's cookie and the superblock's address: makes an encoded link an offset
-    std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
     std::atomic<std::uint32_t>
         starts_below;         ///< tells the starts of blocks that were carved (is_block_start); relaxed:
                               ///< a block was carved in its pointer's own history. Of a large run: 1 while
                               ///< its block is live, else 0
     std::uint32_t block_size; ///< bytes; of a large run: its usable bytes
-    std::atomic<std::uint16_t> notify; ///< so many remote frees make the freeing thread tell the owner
-    std::uint16_t capacity;            ///< blocks of the whole superblock
-    std::uint8_t size_class;           ///<
+    std::uint16_t capacity;   ///< blocks of the whole superblock
+    std::uint8_t size_class;  ///<
     std::uint8_t slots; ///< the same as the owner's, of a superblock: a remote free leaves that line alone
     std::uint16_t step; ///< after so many more remote frees somebody is told once more
     std::uint16_t
@@ -73,5 +70,13 @@ struct alignas(platform::cache_line) SharedLine {
     std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
 };
 static_assert(sizeof(SharedLine) == platform::cache_line);
+
+/// Written by frees of other threads, and by who takes or counts what they freed: apart from what every free reads.
+struct alignas(platform::cache_line) RemoteLine {
+    std::atomic<std::uint64_t> word; ///< blocks freed by others, and who owns the superblock (RemoteWord)
+    std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
+    std::atomic<std::uint16_t> notify;     ///< so many remote frees make the freeing thread tell the owner
+};
+static_assert(sizeof(RemoteLine) == platform::cache_line);
 
 } // namespace cairn

@@ -41,6 +41,7 @@ enum class SlotKind : std::uint8_t {
 struct Segment {
     OwnerLine owner_lines[slots_per_segment];
     SharedLine shared_lines[slots_per_segment];
+    RemoteLine remote_lines[slots_per_segment];
     std::atomic<SlotKind> kinds[slots_per_segment];
     Segment *next;         ///< all segments of one allocator
     void *allocator;       ///< whose segment this is
@@ -76,6 +77,7 @@ struct Segment {
 };
 static_assert(sizeof(Segment) <= metadata_slots * slot_size);
 static_assert(offsetof(Segment, shared_lines) == slots_per_segment * platform::cache_line);
+static_assert(offsetof(Segment, remote_lines) == 2 * offsetof(Segment, shared_lines));
 
 /// The lines of a slot from each other, and the memory they describe: arithmetic only.
 inline constexpr std::size_t shared_line_offset = slots_per_segment * platform::cache_line;
@@ -85,6 +87,9 @@ inline SharedLine *shared_of(OwnerLine *line) {
 }
 inline const SharedLine *shared_of(const OwnerLine *line) {
     return reinterpret_cast<const SharedLine *>(address_of(line) + shared_line_offset);
+}
+inline RemoteLine *remote_of(const OwnerLine *line) {
+    return reinterpret_cast<RemoteLine *>(address_of(line) + 2 * shared_line_offset);
 }
 inline OwnerLine *owner_line_of(const SharedLine *line) {
     return reinterpret_cast<OwnerLine *>(address_of(line) - shared_line_offset);

@@ -129,7 +129,7 @@ inline bool is_listed(const OwnerLine *s, std::uintptr_t block) {
     const std::size_t span = shared->slots * slot_size;
     const std::uint64_t cookie = shared->key ^ memory;
     // relaxed: the program is about to end, or the block is not in the list.
-    const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
+    const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
     return (!remote.empty() &&
             list_holds(memory + remote.head_offset(), block, cookie, span, shared->capacity)) ||
            list_holds(s->free, block, cookie, span, shared->capacity);

@@ -34,7 +34,7 @@ void statistics(const RunHeap &runs, Statistics &out) {
     runs.for_each_segment([&](const Segment &) { out.metadata += sizeof(Segment); });
     for_each(runs, [&](const OwnerLine *s) {
         // relaxed: a counter.
-        const RemoteWord remote{shared_of(s)->remote.load(std::memory_order_relaxed)};
+        const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
         // Others work meanwhile: figures that do not fit each other are made to.
         const std::uint32_t held = s->live();
         const std::uint64_t live = held > remote.count() ? held - remote.count() : 0;

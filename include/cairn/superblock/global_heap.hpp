@@ -49,7 +49,7 @@ public:
             ++counters_.from_global;
             // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose
             // thread finds the tray by the number. The lock hands over the rest; the frees so far are counted, not used.
-            shared_of(s)->remote.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
+            remote_of(s)->word.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
         }
         if (s->accounted == 0) {
             Notice::arm(s);
@@ -134,7 +134,7 @@ public:
     void adopt(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
         shared->owner.store(nullptr, std::memory_order_relaxed); // relaxed, both: the child is alone
-        shared->notify.store(Notice::next(s, {}), std::memory_order_relaxed);
+        remote_of(s)->notify.store(Notice::next(s, {}), std::memory_order_relaxed);
         s->accounted = s->live();
         if (s->accounted != 0) {
             stock_.put(s, 0);
@@ -148,7 +148,7 @@ private:
     PendingSuperblocks *look_at(OwnerLine *s) {
         sync::Guard hold(lock_);
         // relaxed: under the lock
-        const RemoteWord word{shared_of(s)->remote.load(std::memory_order_relaxed)};
+        const RemoteWord word{remote_of(s)->word.load(std::memory_order_relaxed)};
         if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
             return notices_.deliver(s, word.owner());
         }

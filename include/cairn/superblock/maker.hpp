@@ -72,7 +72,7 @@ public:
                                                    draws_.fetch_add(1, std::memory_order_relaxed));
         superblock::format(s, size_class, Classes::size_of(size_class), random, extent);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
-        shared_of(s)->remote.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
+        remote_of(s)->word.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
         segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
         segment->set_kinds(slot, 1, SlotKind::superblock);
     }

@@ -3,7 +3,7 @@
 // Notices: who owns a superblock, after how many remote frees the owner is told, and in which tray the notice
 // goes.
 //
-// Adds:    the owner's mark, the thresholds (SharedLine::notify) and the heaps' trays by number.
+// Adds:    the owner's mark, the thresholds (RemoteLine::notify) and the heaps' trays by number.
 // Needs:   Emptiness, PendingSuperblocks.
 // Keeps:   a number's tray never changes: heaps are not unmapped.
 // Threads: enroll before the number is used anywhere; the rest any.
@@ -46,7 +46,8 @@ public:
         SharedLine *const shared = shared_of(s);
         shared->step = static_cast<std::uint16_t>(Discipline::step_of(shared->capacity));
         shared->gather = GatheredChain::limit_of(shared->slots, shared->block_size, shared->step);
-        shared->notify.store(shared->step, std::memory_order_relaxed); // relaxed: no block of it is live
+        // relaxed: no block of it is live
+        remote_of(s)->notify.store(shared->step, std::memory_order_relaxed);
     }
 
     /// For one that nobody allocates from: a step more, or when all blocks are in the list.
@@ -79,30 +80,30 @@ public:
     /// release: pairs with the acquire of free_remote: who queues it next writes pending_next after we have read it, and a later
     /// push sees the new threshold. The blocks are counted, not used: who takes the list acquires them.
     static void acknowledge(OwnerLine *s) {
-        SharedLine *const shared = shared_of(s);
-        RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
+        const std::uint32_t step = shared_of(s)->step;
+        RemoteLine *const line = remote_of(s);
+        RemoteWord word{line->word.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
         do {
-            shared->notify.store(static_cast<std::uint16_t>(word.count() + shared->step),
-                                 std::memory_order_relaxed);
-        } while (!shared->remote.compare_exchange_weak(word.bits, word.bits & ~RemoteWord::queued_bit,
-                                                       std::memory_order_release, std::memory_order_relaxed));
+            line->notify.store(static_cast<std::uint16_t>(word.count() + step), std::memory_order_relaxed);
+        } while (!line->word.compare_exchange_weak(word.bits, word.bits & ~RemoteWord::queued_bit,
+                                                   std::memory_order_release, std::memory_order_relaxed));
     }
 
     /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global
     /// heap's lock. False, and nothing has changed but the threshold, while another thread's notice is on its
     /// way; `told`: the notice is the caller's own.
     static bool let_go(OwnerLine *s, bool told) {
-        SharedLine *const shared = shared_of(s);
-        RemoteWord word{shared->remote.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
+        RemoteLine *const line = remote_of(s);
+        RemoteWord word{line->word.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
         do {
             if (word.queued() && !told) {
                 return false;
             }
-            shared->notify.store(next(s, word), std::memory_order_relaxed);
+            line->notify.store(next(s, word), std::memory_order_relaxed);
             // release: pairs with the acquire of free_remote: a later push sees the new threshold. acquire: pairs
             // with its release: the blocks freed so far are seen to be free.
-        } while (!shared->remote.compare_exchange_weak(word.bits, without_owner(s, word),
-                                                       std::memory_order_acq_rel, std::memory_order_relaxed));
+        } while (!line->word.compare_exchange_weak(word.bits, without_owner(s, word),
+                                                   std::memory_order_acq_rel, std::memory_order_relaxed));
         s->accounted = superblock::live_without(s, word);
         return true;
     }

@@ -5,7 +5,7 @@
 //
 // Adds:    push by any thread, take-all by the owner or a visitor; whether the heap has an owner at all; how much was
 //          freed since the last taking.
-// Needs:   SharedLine::pending_next; RemoteWord's queued bit, which makes sure that a superblock is in one
+// Needs:   RemoteLine::pending_next; RemoteWord's queued bit, which makes sure that a superblock is in one
 //          tray at most.
 // Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is gone. A push to a
 //          heap that nobody has is seen by its last owner (`empty` after `set_idle`) or sees `idle`.
@@ -31,11 +31,10 @@ public:
     std::atomic<bool> asked{false};
 
     void push(OwnerLine *s) {
-        SharedLine *const shared = shared_of(s);
         OwnerLine *first = first_.load(std::memory_order_relaxed); // relaxed: a hint for the exchange
         do {
             // relaxed: rides on the exchange; `queued` keeps other writers away.
-            shared->pending_next.store(first, std::memory_order_relaxed);
+            remote_of(s)->pending_next.store(first, std::memory_order_relaxed);
             // release: pairs with the acquire of take(), so that the owner sees the link. seq_cst: with the
             // load in idle() that follows, against set_idle() and the load in empty().
         } while (

@@ -50,13 +50,13 @@ inline void recount(OwnerLine *s) {
     }
     s->above = static_cast<std::int32_t>(s->carved - free_blocks);
     s->border = 0;
-    const RemoteWord remote{shared->remote.load(std::memory_order_relaxed)};
+    const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
     unsigned remote_blocks = 0;
     if (!remote.empty() && count_list(s, memory_of(s) + remote.head_offset(), remote_blocks) &&
         remote_blocks == remote.count()) {
         splice(s, remote);
     }
-    shared->remote.store(0, std::memory_order_relaxed);
+    remote_of(s)->word.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
     const auto touched =
         static_cast<std::uint32_t>(align_up(carved * shared->block_size, platform::smallest_page));

@@ -3,7 +3,7 @@
 // Remote free: giving blocks back to a superblock that another heap owns.
 //
 // Adds:    one operation, for one block or a chain of them.
-// Needs:   the superblock's SharedLine, checked blocks.
+// Needs:   the superblock's SharedLine and RemoteLine, checked blocks.
 // Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner. Each further step of
 //          frees, while the owner has not come by, is told as well.
 // Threads: any.
@@ -37,11 +37,12 @@ struct Chain {
 };
 
 inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
-    SharedLine *const shared = shared_of(s);
+    const SharedLine *const shared = shared_of(s);
+    RemoteLine *const line = remote_of(s);
     const std::size_t step = shared->step; // both read before the push: the superblock may be gone after
     const std::size_t bytes = step * shared->block_size;
     const std::uintptr_t memory = memory_of(s);
-    RemoteWord now{shared->remote.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
+    RemoteWord now{line->word.load(std::memory_order_relaxed)}; // relaxed: a hint for the exchange
     RemoteWord next;
     do {
         const std::uint64_t link = now.empty() ? end_mark(0) : now.head_offset();
@@ -50,8 +51,8 @@ inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
         // release: pairs with the acquire of whoever takes the list or counts it (take_remote, acknowledge,
         // let_go). acquire: pairs with their release: a push on a word of theirs sees
         // the threshold that they stored before, in the load of `notify` below.
-    } while (!shared->remote.compare_exchange_weak(now.bits, next.bits, std::memory_order_acq_rel,
-                                                   std::memory_order_relaxed));
+    } while (!line->word.compare_exchange_weak(now.bits, next.bits, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed));
     now = next;
     // Another thread may have taken the block in meanwhile, and the superblock may be gone with its last block
     // or be another one. While a word is not empty, its superblock is there: only such a word is ever queued.
@@ -61,14 +62,14 @@ inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
             return {more ? RemoteFree::step : RemoteFree::nothing, s, now, bytes};
         }
         // relaxed: the exchange above has acquired all that it has to see.
-        if (now.count() < shared->notify.load(std::memory_order_relaxed)) {
+        if (now.count() < line->notify.load(std::memory_order_relaxed)) {
             break;
         }
         const RemoteWord queued{now.bits | RemoteWord::queued_bit};
         // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now. Where it fails: with
         // the one that wrote the owner, who has a tray since before that.
-        if (shared->remote.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acquire,
-                                                   std::memory_order_acquire)) {
+        if (line->word.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acquire,
+                                               std::memory_order_acquire)) {
             return {RemoteFree::notice, s, queued, bytes};
         }
     }

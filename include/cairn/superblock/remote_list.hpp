@@ -32,11 +32,11 @@ inline std::uint32_t live_without(const OwnerLine *s, RemoteWord list) {
 
 /// Blocks that are neither in the superblock's list nor in the remote one. relaxed: whoever uses their memory collects first.
 inline std::uint32_t live_now(const OwnerLine *s) {
-    return live_without(s, {shared_of(s)->remote.load(std::memory_order_relaxed)});
+    return live_without(s, {remote_of(s)->word.load(std::memory_order_relaxed)});
 }
 
 inline bool has_remote_frees(const OwnerLine *s) { // relaxed: a hint, collect() decides
-    return !RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.empty();
+    return !RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}.empty();
 }
 
 /// What was in the remote list, out of it: the owner, and `queued` where the superblock stays in its queue, are left. The next
@@ -44,9 +44,9 @@ inline bool has_remote_frees(const OwnerLine *s) { // relaxed: a hint, collect()
 /// visible; release, so that who pushes on what is left sees the threshold.
 inline RemoteWord take_remote(OwnerLine *s) {
     constexpr std::uint64_t keep = RemoteWord::owner_mask | RemoteWord::queued_bit;
-    SharedLine *const shared = shared_of(s);
-    shared->notify.store(shared->step, std::memory_order_relaxed);
-    return {shared->remote.fetch_and(keep, std::memory_order_acq_rel)};
+    RemoteLine *const line = remote_of(s);
+    line->notify.store(shared_of(s)->step, std::memory_order_relaxed);
+    return {line->word.fetch_and(keep, std::memory_order_acq_rel)};
 }
 
 /// What others have freed becomes the superblock's own list, which is empty.

@@ -141,7 +141,7 @@ private:
     CAIRN_NOINLINE void take_notices() {
         for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
             // relaxed: take() has acquired it.
-            behind = shared_of(s)->pending_next.load(std::memory_order_relaxed);
+            behind = remote_of(s)->pending_next.load(std::memory_order_relaxed);
             take_notice(s);
         }
     }

@@ -29,7 +29,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
     }
     superblock::take_remote(s); // from here on nobody can queue it
     superblock::cut_anew(s);
-    if (RemoteWord{shared_of(s)->remote.load(std::memory_order_relaxed)}.queued()) {
+    if (RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}.queued()) {
         return nullptr;
     }
     holdings.places().take_out(s);

@@ -80,7 +80,7 @@ private:
     bool take_told(Taking<Heap> &taken, OwnerLine *&told) {
         while (told != nullptr && !taken.full()) {
             OwnerLine *const s = told;
-            told = shared_of(s)->pending_next.load(std::memory_order_relaxed); // relaxed: acquired by take()
+            told = remote_of(s)->pending_next.load(std::memory_order_relaxed); // relaxed: acquired by take()
             taken.take(s);
         }
         return !taken.empty();
