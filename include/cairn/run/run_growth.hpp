@@ -40,12 +40,11 @@ public:
     /// Memory was touched, or taken for a huge block: of what lies free beyond the invariant, as much goes back as it grew.
     void pay(RunsKept kept) {
         sync::Guard hold(lock_);
-        const std::size_t price =
-            kept.price(line_.touched_above(taken_locked()), dirty_bytes(), resident_locked());
+        const std::size_t dirty = dirty_bytes();
+        const std::size_t price = kept.price(line_.touched_above(taken_locked()), dirty, resident_locked());
         if (price != 0) {
-            const std::size_t keep = dirty_bytes() - price;
             lock_.unlock(); // the kernel takes its time
-            stripes_.purge(keep);
+            stripes_.purge(dirty - price);
             lock_.lock();
         }
         line_.raise(taken_locked());

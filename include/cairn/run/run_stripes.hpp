@@ -65,11 +65,13 @@ public:
     /// Gives back dirty memory until at most `keep` bytes are left. Bytes given back.
     std::size_t purge(std::size_t keep) {
         std::size_t bytes = 0;
-        for (unsigned i = 0; i < count() && dirty_bytes() > keep; ++i) {
-            PurgingRuns &stripe = stripes_[i];
-            const std::size_t others = dirty_bytes() - stripe.dirty_bytes();
-            sync::Guard hold(stripe.lock());
-            bytes += stripe.purge_locked(keep > others ? keep - others : 0);
+        for (unsigned i = 0; i < count(); ++i) {
+            std::size_t others = 0;
+            for (unsigned other = 0; other < count(); ++other) {
+                others += other != i ? stripes_[other].dirty_bytes() : 0;
+            }
+            sync::Guard hold(stripes_[i].lock());
+            bytes += stripes_[i].purge_locked(keep > others ? keep - others : 0);
         }
         return bytes;
     }
