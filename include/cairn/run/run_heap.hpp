@@ -37,8 +37,9 @@ public:
             stripes_.purge(0);
             run = take_any(slots, alignment, touched);
         }
-        for (int i = 0; run.first == nullptr && i < platform::longest_wait && stripes_.wait_for_others(i);
-             ++i) {
+        bool others = true;
+        for (int i = 0; run.first == nullptr && others && i < platform::longest_wait; ++i) {
+            others = stripes_.wait_for_others(i); // none: those that there were have come back
             run = take_any(slots, alignment, touched);
         }
         if (run.clean) {
