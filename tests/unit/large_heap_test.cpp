@@ -110,6 +110,30 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     expect_live(2 * 4 * slot_size + 4 * slot_size, 5);
 }
 
+TEST_F(LargeHeapTest, ThreadsWithHomesOfTheirOwnDoNotMeet) {
+    bool clean = false;
+    const auto stripe = [&](unsigned who) {
+        return Segment::of(address_of(heap_.malloc(1_MiB, 1, clean, who)))->stripe;
+    };
+    EXPECT_EQ(stripe(SpareRuns::nobody), 0u);
+    for (const unsigned who : {1u, 2u, 3u, 2u, 1u}) {
+        EXPECT_EQ(stripe(who), RunHeap::home_of(who));
+    }
+}
+
+/// The fork came while another thread freed a block: some of its slots are free ones already.
+TEST_F(LargeHeapTest, ABlockThatWasJustFreedIsFreeInTheChildOfAFork) {
+    const Block block = malloc(1_MiB);
+    EXPECT_TRUE(heap_.free(block.line, 1));
+    Segment *const segment = Segment::of(block.line);
+    const unsigned slot = segment->slot_of(block.line);
+    segment->set_kinds(slot, 1, SlotKind::large);
+    segment->set_kinds(slot + 1, 7, SlotKind::large_rest);
+    block.line->slots = 16;
+    runs_.repair_after_fork();
+    EXPECT_EQ(runs_.dirty_bytes(), 1_MiB);
+}
+
 /// In the child of a fork nobody has the places any more, and all slots of what lay there are found free.
 TEST_F(LargeHeapTest, ASpareRunIsFreeInTheChildOfAFork) {
     bool clean = false;

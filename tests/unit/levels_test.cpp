@@ -169,6 +169,28 @@ TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
     EXPECT_EQ(levels->runs().dirty_bytes(), 2 * slot_size);
 }
 
+/// Whoever asks: memory that lies free in anybody's stripe counts, and that of huge blocks.
+TEST(Levels, ASurplusIsOverAllStripes) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    bool clean = false;
+    const auto lies_free = [&](std::size_t size, unsigned who) {
+        void *const p = levels->long_blocks().malloc(size, 16, clean, who);
+        levels->long_blocks().free(superblock::find(p, "free of"), p, who);
+    };
+    const auto expect_surplus = [&](std::size_t bytes) {
+        for (const unsigned who : {0u, 1u, 2u, 3u}) {
+            EXPECT_FALSE(levels->has_surplus(bytes, who)) << who;
+            EXPECT_TRUE(levels->has_surplus(bytes - 1, who)) << who;
+        }
+    };
+    lies_free(1_MiB, 1);
+    expect_surplus(1_MiB);
+    lies_free(2_MiB, 2); // longer than what lies there
+    expect_surplus(3_MiB);
+    lies_free(20_MiB, 3);
+    expect_surplus(23_MiB);
+}
+
 /// With more heaps than have their full share: all of it while the process has little.
 TEST(Levels, ASmallProcessSharesNothing) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);

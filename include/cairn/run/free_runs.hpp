@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Free runs: the free slots of all segments, in runs, dirty ones apart from clean ones.
+// Free runs: the free slots of a stripe's segments, in runs, dirty ones apart from clean ones.
 //
 // Adds:    take (best fit, of either kind), put with coalescing, growing and shortening of a run that is in use.
 // Needs:   RunLists; the segments' kinds.

@@ -8,7 +8,7 @@
 //          those of 64 slots share a line.
 // Threads: any; who frees a block twice at one time from two threads is caught by the exchange of that word.
 // Errors:  nullptr.
-// Cost:    the run heap's lock, or an exchange; no clearing of memory that is clean already.
+// Cost:    the lock of a stripe of runs, or an exchange; no clearing of memory that is clean already.
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
