@@ -4,9 +4,9 @@
 // known.
 #include "window.hpp"
 
-#include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/recount.hpp>
 #include <cairn/superblock/remote_free.hpp>
+#include <cairn/superblock/renewal.hpp>
 
 #include <gtest/gtest.h>
 
@@ -99,6 +99,58 @@ TEST_P(SuperblockTest, IsCutAnewInOrderOfAddress) {
         ASSERT_EQ(pop_next(), memory_ + i * GetParam().block_size);
     }
     EXPECT_FALSE(carve_next());
+}
+
+TEST_P(SuperblockTest, AListThatGoesInOrderIsKeptAnotherIsCutAnew) {
+    std::vector<std::uintptr_t> blocks;
+    while (carve_next()) {
+        while (!free_.empty()) {
+            blocks.push_back(pop_next());
+        }
+    }
+    const auto renewed_after = [&](const std::vector<std::uintptr_t> &order) {
+        for (const std::uintptr_t block : order) {
+            push(s_, block);
+        }
+        live_.clear();
+        renew(s_);
+        EXPECT_EQ(s_->live(), 0u);
+        const bool kept = !is_end(s_->free);
+        free_ = {order.begin(), order.end()};
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            if (is_end(s_->free)) {
+                EXPECT_TRUE(!kept && carve(s_));
+            }
+            pop_next();
+        }
+        EXPECT_TRUE(is_end(s_->free));
+        return kept;
+    };
+    EXPECT_TRUE(renewed_after(blocks)) << "in order of address";
+    std::ranges::reverse(blocks);
+    EXPECT_TRUE(renewed_after(blocks)) << "backwards";
+    std::ranges::stable_partition(
+        blocks, [&](std::uintptr_t b) { return (b - memory_) / GetParam().block_size % 2; });
+    EXPECT_TRUE(renewed_after(blocks)) << "every other one";
+    if (blocks.size() >= 16) {
+        std::ranges::shuffle(blocks, std::mt19937(7));
+        EXPECT_FALSE(renewed_after(blocks));
+        std::ranges::partition(
+            blocks, [&](std::uintptr_t block) { return block >= memory_ + 2 * GetParam().block_size; });
+        EXPECT_FALSE(renewed_after(blocks)) << "the last two are neighbours";
+    }
+}
+
+TEST_P(SuperblockTest, WhatOthersFreedIsInNoListAnyMore) {
+    while (carve_next()) {
+    }
+    make_whole(s_);
+    EXPECT_FALSE(is_end(s_->free)) << "all in the list";
+    pop_next();
+    make_whole(s_); // as if it had been freed, and counted
+    EXPECT_TRUE(is_end(s_->free));
+    EXPECT_EQ(s_->live(), 0u);
+    EXPECT_EQ(s_->carved, 0u);
 }
 
 TEST_P(SuperblockTest, IsFormattedEmpty) {

@@ -13,10 +13,10 @@
 // Source:  Hoard, section 3.3 (superblocks that move may share lines; that has to be rare).
 #pragma once
 
-#include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/emptiness.hpp>
 #include <cairn/superblock/heaps_in_use.hpp>
 #include <cairn/superblock/places.hpp>
+#include <cairn/superblock/renewal.hpp>
 
 namespace cairn {
 
@@ -95,7 +95,7 @@ private:
     }
 
     void put_empty(OwnerLine *s) {
-        superblock::cut_anew(s);
+        superblock::make_whole(s);
         s->place = Place::empty;
         empties_[s->size_class][s->last_heap % ways_].push_front(s);
         note_empties(empty_bytes() + span_of(s), empty_touched() + s->extent);

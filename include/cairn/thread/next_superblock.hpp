@@ -28,12 +28,13 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
         return nullptr;
     }
     superblock::take_remote(s); // from here on nobody can queue it
-    superblock::cut_anew(s);
+    superblock::make_whole(s);
     if (RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}.queued()) {
         return nullptr;
     }
     holdings.places().take_out(s);
     if (s->size_class == c) {
+        superblock::renew(s);
         return s;
     }
     holdings.global().recycle(s, c, holdings.number(), holdings.heap());

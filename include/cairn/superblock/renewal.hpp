@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Renewal: how a superblock without live blocks is made ready to be allocated from again.
+//
+// Adds:    renew: goes on with the list that the frees have left, where that goes through memory in order; else all blocks
+//          are carved again.
+// Needs:   a superblock without live blocks, and nobody who pushes onto its remote list.
+// Keeps:   blocks that are handed out one after the other are mostly neighbours.
+// Threads: who has the superblock to himself.
+// Cost:    a look at 8 blocks, whose misses overlap; carving all of them costs some hundred lines.
+// Source:  docs/decisions/empty-superblocks-keep-their-class.md.
+#pragma once
+
+#include <cairn/superblock/carving.hpp>
+
+namespace cairn::superblock {
+
+/// Of a superblock without live blocks: the ones that others have freed were counted, and are in no list any more. Without them
+/// the list is not whole.
+inline void make_whole(OwnerLine *s) {
+    if (s->live() != 0) {
+        cut_anew(s);
+    }
+}
+
+/// Whether the list leads from each of some blocks, all over the superblock, to one close by; once it may jump.
+inline bool is_in_order(const OwnerLine *s) {
+    constexpr std::uint32_t looks = 8;
+    const std::size_t size = shared_of(s)->block_size;
+    const std::size_t close = std::max<std::size_t>(2 * size, 256);
+    unsigned jumps = 0;
+    for (std::uint32_t i = 0; i < looks; ++i) {
+        const std::uintptr_t block = memory_of(s) + s->carved * i / looks * size;
+        const std::uintptr_t link = word_of(block) ^ s->cookie;
+        jumps += link - block + close > 2 * close && !is_end(link); // modulo 2^64: before it or behind it
+    }
+    return jumps <= 1;
+}
+
+/// The list is whole, or empty, and there is nothing to be kept or cut.
+inline void renew(OwnerLine *s) {
+    if (!is_end(s->free) && !is_in_order(s)) {
+        cut_anew(s);
+    }
+}
+
+} // namespace cairn::superblock
