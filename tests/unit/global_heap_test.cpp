@@ -141,7 +141,7 @@ TEST_F(GlobalHeapTest, WhatIsEmptyIsKeptForItsClass) {
     EXPECT_EQ(acquire(class_of_64, 1), nullptr);
     EXPECT_EQ(acquire(class_of_48, 2), s) << "whoever asks: there is no live block to share a line with";
     EXPECT_EQ(s->live(), 0u);
-    EXPECT_EQ(s->carved, 0u) << "to be cut anew, in order of address";
+    EXPECT_EQ(s->carved, shared_of(s)->capacity) << "as it is: who takes it decides";
     EXPECT_EQ(global_->free_bytes(), 0u);
 }
 

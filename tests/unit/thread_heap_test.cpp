@@ -168,6 +168,32 @@ TEST_F(ThreadHeapTest, ABurstGoesBackAsItIsFreed) {
     }
 }
 
+/// Where few share the slack, the blocks are all in the list at once; where very many do, what is not carved can be given back.
+TEST_F(ThreadHeapTest, AnEmptySuperblockInOrderKeepsItsListUnlessManyShareTheSlack) {
+    const unsigned c = Classes::class_of(64);
+    for (const bool many : {false, true}) {
+        std::vector<void *> blocks;
+        for (std::size_t bytes = 0; bytes < 4_MiB; bytes += 64) {
+            blocks.push_back(heap_.malloc_class(c));
+        }
+        for (void *const p : blocks) {
+            free(heap_, p);
+        }
+        heap_.give_empty();
+        for (int i = 0; many && i < 10000; ++i) {
+            global_->stock().heaps().opened();
+        }
+        void *const first = heap_.malloc_class(c);
+        void *const second = heap_.malloc_class(c);
+        const OwnerLine *const s = superblock_of(first);
+        EXPECT_EQ(superblock_of(second), s);
+        EXPECT_EQ(s->carved == shared_of(s)->capacity, !many);
+        free(heap_, first);
+        free(heap_, second);
+    }
+    heap_.hand_over();
+}
+
 /// The worst case of the discipline: every superblock keeps a block or two. They stay while nobody needs the memory.
 TEST_F(ThreadHeapTest, ScatteredSurvivorsDoNotKeepTheRestFromOthers) {
     const unsigned c = Classes::class_of(64);

@@ -52,7 +52,6 @@ public:
             remote_of(s)->word.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
         }
         if (s->accounted == 0) {
-            superblock::renew(s);
             Notice::arm(s);
         }
         Notice::own(s, owner);

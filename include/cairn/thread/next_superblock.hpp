@@ -20,6 +20,18 @@ namespace cairn {
 /// Whether memory that nothing has used yet may be taken while there are heaps to visit.
 enum class Growth : bool { after_visits, now };
 
+/// One without live blocks. Where very many heaps share what a few may keep, its blocks are carved when they are needed: visitors give
+/// back what is not carved.
+template <class Global>
+void make_ready(const Holdings<Global> &holdings, OwnerLine *s) {
+    constexpr std::size_t very_many = 6; // times as many as may keep all
+    if (holdings.share(slot_size) >= slot_size / very_many) {
+        superblock::renew(s);
+    } else {
+        superblock::cut_anew(s);
+    }
+}
+
 /// An empty superblock of the heap's, formatted anew if it was of another class. Not while a notice about it is on its way.
 template <class Global>
 OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
@@ -34,7 +46,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
     }
     holdings.places().take_out(s);
     if (s->size_class == c) {
-        superblock::renew(s);
+        make_ready(holdings, s);
         return s;
     }
     holdings.global().recycle(s, c, holdings.number(), holdings.heap());
@@ -64,6 +76,9 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     }
     Global &global = holdings.global();
     OwnerLine *s = global.acquire(c, holdings.number(), holdings.heap());
+    if (s != nullptr && s->accounted == 0) {
+        make_ready(holdings, s);
+    }
     if (s == nullptr && growth == Growth::after_visits && visits_come_first(global, c)) {
         return nullptr;
     }
