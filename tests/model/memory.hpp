@@ -20,7 +20,7 @@
 namespace cairn::model {
 
 using Time = std::uint32_t;
-inline constexpr unsigned most_locations = 480;
+inline constexpr unsigned most_locations = 768;
 inline constexpr Time time_step = 1u << 16;
 
 /// What is known of each location, and of each thread (for races between plain accesses).

@@ -192,6 +192,18 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfOneSlotIsMadeAnewAndKeepsWhatItHasTouched) {
     EXPECT_EQ(global_->stock().empty_bytes(), 0u);
 }
 
+/// Else threads write to neighbouring descriptors all the time.
+TEST_F(GlobalHeapTest, NewSuperblocksOfAHeapAreWhereItsThreadIsAtHome) {
+    for (unsigned heap = 1; heap <= heaps; ++heap) {
+        for (const unsigned c : {class_of_64, Classes::class_of(20_KiB)}) {
+            EXPECT_EQ(Segment::of(fresh(c, heap))->stripe, RunHeap::home_of(heap));
+        }
+    }
+    OwnerLine *const mine = given_up(class_of_64, 1, 1);
+    free_one(mine);
+    EXPECT_EQ(fresh(class_of_64, 2), mine) << "but what was used before comes first";
+}
+
 /// Memory grows where superblocks touch more of theirs, too.
 TEST_F(GlobalHeapTest, WhatIsTouchedIsPaidWithWhatLiesFree) {
     std::vector<OwnerLine *> all;

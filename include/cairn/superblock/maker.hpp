@@ -33,7 +33,7 @@ public:
     /// A superblock without any carved block, for `heap`; nullptr when out of memory.
     OwnerLine *make(unsigned size_class, unsigned heap) {
         const unsigned slots = slots_of_class(size_class);
-        const Run run = runs_.allocate(slots, slots, RunHeap::Touched::later);
+        const Run run = runs_.allocate(slots, slots, RunHeap::Touched::later, RunHeap::home_of(heap));
         if (run.first == nullptr) {
             return nullptr;
         }
