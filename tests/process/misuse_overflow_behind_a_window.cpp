@@ -84,11 +84,11 @@ int main() {
         }
     }
     CHECK(found > 0);
-    unsigned firsts = 0; // a block of two slots fits into what lies in front of superblocks of eight
+    unsigned firsts = 0; // a block of four slots fits into what lies in front of superblocks of eight
     for (int i = 0; i < 12; ++i) {
-        auto *const p = static_cast<unsigned char *>(malloc(2 * size));
+        auto *const p = static_cast<unsigned char *>(malloc(4 * size));
         CHECK(p != nullptr);
-        if (reinterpret_cast<std::uintptr_t>(p) % window == 2 * size) {
+        if (reinterpret_cast<std::uintptr_t>(p) % window == 4 * size) {
             ++firsts;
             write_to(p - 4 * KiB, 4 * KiB);
         }

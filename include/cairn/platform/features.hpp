@@ -18,8 +18,12 @@
 
 namespace cairn::platform {
 
-/// What two processors can own separately. x86 fetches pairs of lines, but ownership is by one.
+/// What two processors can own separately.
 inline constexpr std::size_t cache_line = 64;
+
+/// x86 fetches lines in pairs: who uses one takes the other from the processor that writes to it. What threads write to all the time
+/// is so far apart (Intel's optimization manual, spatial prefetcher).
+inline constexpr std::size_t line_pair = 2 * cache_line;
 
 /// The smallest page of any kernel on the target; the real size is asked for at run time (vm.hpp).
 inline constexpr std::size_t smallest_page = 4096;

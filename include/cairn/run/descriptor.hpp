@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Descriptors: what is known about a slot (64 KiB of address space), kept away from the blocks in three cache
-// lines of three arrays, so that what the owner writes, what other threads write and what all read never share a line.
+// lines of three arrays, so that what the owner writes, what other threads write and what all read never share a line, nor a
+// pair of lines that a processor fetches at once.
 //
 // Adds:    OwnerLine (touched by whoever owns the superblock), SharedLine (read by every free) and RemoteLine (written by
 //          remote frees). The first two describe free and large runs too, in their first slot.
@@ -29,7 +30,7 @@ enum class Place : std::uint8_t {
 };
 
 /// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock.
-struct alignas(platform::cache_line) OwnerLine {
+struct alignas(platform::line_pair) OwnerLine {
     std::uintptr_t free;     ///< first free block; odd: the list is empty (FreeList)
     std::uint64_t cookie;    ///< secret of this superblock, links are encoded with it
     std::int32_t above;      ///< live blocks above `border`; a free that brings it to 0 looks around
@@ -47,10 +48,10 @@ struct alignas(platform::cache_line) OwnerLine {
 
     std::uint32_t live() const { return static_cast<std::uint32_t>(border + above); }
 };
-static_assert(sizeof(OwnerLine) == platform::cache_line);
+static_assert(sizeof(OwnerLine) == platform::line_pair);
 
 /// Read by every free; written when the superblock changes hands or a page more is cut.
-struct alignas(platform::cache_line) SharedLine {
+struct alignas(platform::line_pair) SharedLine {
     std::atomic<void *>
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
                ///< sync::Presence's begin and end (any: quick_find)
@@ -69,14 +70,14 @@ struct alignas(platform::cache_line) SharedLine {
         marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
     std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
 };
-static_assert(sizeof(SharedLine) == platform::cache_line);
+static_assert(sizeof(SharedLine) == platform::line_pair);
 
 /// Written by frees of other threads, and by who takes or counts what they freed: apart from what every free reads.
-struct alignas(platform::cache_line) RemoteLine {
+struct alignas(platform::line_pair) RemoteLine {
     std::atomic<std::uint64_t> word; ///< blocks freed by others, and who owns the superblock (RemoteWord)
     std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
     std::atomic<std::uint16_t> notify;     ///< so many remote frees make the freeing thread tell the owner
 };
-static_assert(sizeof(RemoteLine) == platform::cache_line);
+static_assert(sizeof(RemoteLine) == platform::line_pair);
 
 } // namespace cairn

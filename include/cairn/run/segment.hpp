@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Segment: a 32 MiB window of address space, cut into slots of 64 KiB, with the descriptors of all its slots
-// in the first two. From an address to its descriptor is arithmetic: no load at all, once the window is known
+// in the first four. From an address to its descriptor is arithmetic: no load at all, once the window is known
 // to be ours. The last slot serves nobody: who writes on behind the last block does not reach the descriptors of the
 // window that follows.
 //
@@ -11,7 +11,7 @@
 //          window.
 // Threads: kinds[] is read by all without a lock and written by who holds the slot (the run heap's lock, or
 //          the owner of the run).
-// Cost:    three slots in 512, of which only the touched pages are resident.
+// Cost:    five slots in 512, of which only the touched pages are resident.
 // Source:  4 MB stripes with a table (LKmalloc, section 3.4); metadata apart (Wen and Deng, 3.2.2).
 #pragma once
 
@@ -23,7 +23,7 @@ namespace cairn {
 inline constexpr std::size_t window_size = 32_MiB;
 inline constexpr std::size_t slot_size = 64_KiB;
 inline constexpr unsigned slots_per_segment = window_size / slot_size;
-inline constexpr unsigned metadata_slots = 2;
+inline constexpr unsigned metadata_slots = 4;
 inline constexpr unsigned end_of_slots = slots_per_segment - 1; ///< of those that serve; then comes the guard
 
 enum class SlotKind : std::uint8_t {
@@ -76,11 +76,11 @@ struct Segment {
     }
 };
 static_assert(sizeof(Segment) <= metadata_slots * slot_size);
-static_assert(offsetof(Segment, shared_lines) == slots_per_segment * platform::cache_line);
+static_assert(offsetof(Segment, shared_lines) == slots_per_segment * platform::line_pair);
 static_assert(offsetof(Segment, remote_lines) == 2 * offsetof(Segment, shared_lines));
 
 /// The lines of a slot from each other, and the memory they describe: arithmetic only.
-inline constexpr std::size_t shared_line_offset = slots_per_segment * platform::cache_line;
+inline constexpr std::size_t shared_line_offset = slots_per_segment * platform::line_pair;
 
 inline SharedLine *shared_of(OwnerLine *line) {
     return reinterpret_cast<SharedLine *>(address_of(line) + shared_line_offset);
@@ -95,8 +95,8 @@ inline OwnerLine *owner_line_of(const SharedLine *line) {
     return reinterpret_cast<OwnerLine *>(address_of(line) - shared_line_offset);
 }
 inline SharedLine *shared_line_at(std::uintptr_t address) {
-    constexpr std::size_t scale = slot_size / platform::cache_line;
-    constexpr std::uintptr_t mask = (slots_per_segment - 1) * platform::cache_line;
+    constexpr std::size_t scale = slot_size / platform::line_pair;
+    constexpr std::uintptr_t mask = (slots_per_segment - 1) * platform::line_pair;
     return reinterpret_cast<SharedLine *>(align_down(address, window_size) + shared_line_offset +
                                           (address / scale & mask));
 }
