@@ -37,7 +37,9 @@ protected:
     void *mark(unsigned heap) { return &trays_[heap]; }
 
     OwnerLine *fresh(unsigned size_class, unsigned heap) {
-        OwnerLine *const s = global_->fresh(size_class, heap, mark(heap));
+        OwnerLine *const out_of_another = global_->remade(size_class, heap, mark(heap));
+        OwnerLine *const s =
+            out_of_another != nullptr ? out_of_another : global_->fresh(size_class, heap, mark(heap));
         EXPECT_NE(s, nullptr);
         EXPECT_EQ(s->size_class, size_class);
         EXPECT_EQ(s->live(), 0u);
@@ -190,6 +192,28 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfOneSlotIsMadeAnewAndKeepsWhatItHasTouched) {
     EXPECT_GE(next, wide);
     EXPECT_LT(next, wide + wide->slots) << "a longer one becomes a run";
     EXPECT_EQ(global_->stock().empty_bytes(), 0u);
+}
+
+TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAnotherClassOfThatLength) {
+    const unsigned of_20 = Classes::class_of(20_KiB);
+    const unsigned of_28 = Classes::class_of(28_KiB);
+    const unsigned of_40 = Classes::class_of(40_KiB);
+    ASSERT_EQ(Global::Maker::slots_of_class(of_20), Global::Maker::slots_of_class(of_28));
+    ASSERT_NE(Global::Maker::slots_of_class(of_20), Global::Maker::slots_of_class(of_40));
+    OwnerLine *const s = given_up(of_20, 1, 0);
+    const std::uint32_t extent = s->extent;
+    ASSERT_NE(extent, 0u);
+    EXPECT_EQ(global_->remade(of_40, 2, mark(2)), nullptr) << "a longer one";
+    EXPECT_EQ(global_->free_bytes(), span_of(s)) << "it stays";
+    EXPECT_EQ(runs_.dirty_bytes(), 0u);
+    EXPECT_EQ(global_->remade(of_28, 2, mark(2)), s);
+    EXPECT_EQ(s->size_class, of_28);
+    EXPECT_EQ(s->carved, 0u);
+    EXPECT_EQ(s->extent, extent) << "what was touched stays known";
+    expect_owner(s, 2);
+    EXPECT_EQ(global_->free_bytes(), 0u);
+    given_up(of_40, 1, 0);
+    EXPECT_EQ(global_->remade(of_20, 2, mark(2)), nullptr) << "a shorter one";
 }
 
 /// Else threads write to neighbouring descriptors all the time.

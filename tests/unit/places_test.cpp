@@ -70,6 +70,24 @@ TEST_F(PlacesTest, TheStateSaysWhere) {
     }
 }
 
+TEST_F(PlacesTest, AnEmptyOneIsOfTheClassElseOfTheLength) {
+    OwnerLine *const of_two = make(0, 0, 0);
+    OwnerLine *const of_one = make(1, 1, 0);
+    OwnerLine *const of_four = make(2, 2, 0);
+    of_two->slots = 2;
+    of_four->slots = 4;
+    EXPECT_EQ(places_.empty_for(0, 2), nullptr);
+    for (OwnerLine *s : {of_four, of_one, of_two}) {
+        places_.put(s);
+    }
+    EXPECT_EQ(places_.empty_for(0, 2), of_two);
+    EXPECT_EQ(places_.empty_for(2, 4), of_four) << "behind others";
+    EXPECT_EQ(places_.empty_for(0, 4), of_two) << "the class decides";
+    places_.take_out(of_two);
+    EXPECT_EQ(places_.empty_for(0, 4), of_four);
+    EXPECT_EQ(places_.empty_for(0, 2), nullptr) << "none is so long";
+}
+
 TEST_F(PlacesTest, WhatIsInABinIsInNoList) {
     OwnerLine *const s = make(0, 0, 1);
     s->place = Place::current;

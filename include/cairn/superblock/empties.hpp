@@ -2,7 +2,7 @@
 //
 // Empties: what becomes of the global heap's superblocks without live blocks when memory is wanted.
 //
-// Adds:    make (a superblock of a class: from used memory, else from one without live blocks, else from memory that nothing
+// Adds:    remake (a superblock of a class out of one without live blocks), make (out of used memory, else of memory that nothing
 //          has used yet), make_room (those without live blocks become runs), pay (memory that lies free goes back).
 // Needs:   SuperblockMaker, Stock and the lock over it.
 // Keeps:   memory that nothing has used yet is not taken while a superblock without live blocks would do.
@@ -25,15 +25,21 @@ public:
     constexpr Empties(Maker &maker, Stock<Classes, Discipline> &stock, sync::Lock &lock)
         : maker_(maker), stock_(stock), lock_(lock) {}
 
-    /// Without any carved block, for `heap`.
+    /// Without any carved block, for `heap`, where that takes no memory that nothing has used yet; nullptr where it would, or runs of
+    /// used memory would do.
+    OwnerLine *remake(unsigned size_class, unsigned heap) {
+        const unsigned slots = Maker::slots_of_class(size_class);
+        return slots != 1                         ? remade_as_long(slots, size_class, heap)
+               : maker_.used_memory() < slot_size ? remade(size_class, heap)
+                                                  : nullptr;
+    }
+
+    /// The same from a run, where there was nothing to remake.
     OwnerLine *make(unsigned size_class, unsigned heap) {
-        OwnerLine *s = nullptr;
         if (Maker::slots_of_class(size_class) != 1) {
             make_room(SIZE_MAX);
-        } else if (maker_.used_memory() < slot_size) {
-            s = remade(size_class, heap);
         }
-        return s != nullptr ? s : maker_.make(size_class, heap);
+        return maker_.make(size_class, heap);
     }
 
     /// Superblocks without live blocks become free runs, until so much used memory lies in those. All of them (SIZE_MAX) where
@@ -84,6 +90,21 @@ private:
             }
         }
         return nullptr;
+    }
+
+    /// One of so many slots, of whatever class it was; nullptr when there is none.
+    OwnerLine *remade_as_long(unsigned slots, unsigned size_class, unsigned heap) {
+        OwnerLine *s = nullptr;
+        if (stock_.empty_bytes() != 0) {
+            sync::Guard hold(lock_);
+            for (unsigned c = 0; c < Classes::count && s == nullptr; ++c) {
+                s = Maker::slots_of_class(c) == slots ? stock_.take_empty(c, heap) : nullptr;
+            }
+        }
+        if (s != nullptr) {
+            reformat(s, size_class, heap);
+        }
+        return s;
     }
 
     /// Superblocks without live blocks, until so many bytes that they have touched went back.

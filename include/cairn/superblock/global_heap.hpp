@@ -58,14 +58,15 @@ public:
         return s;
     }
 
-    /// A superblock without any carved block, owned by `heap`; nullptr when out of memory.
+    /// A superblock without any carved block, owned by `heap`, made of one without live blocks; nullptr where there is none, or where
+    /// fresh() takes used memory.
+    OwnerLine *remade(unsigned size_class, unsigned heap, void *owner) {
+        return owned(empties_.remake(size_class, heap), owner);
+    }
+
+    /// The same from a run, where there was nothing to remake; nullptr when out of memory.
     OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
-        OwnerLine *const s = empties_.make(size_class, heap);
-        if (s != nullptr) {
-            Notice::arm(s);
-            Notice::own(s, owner);
-        }
-        return s;
+        return owned(empties_.make(size_class, heap), owner);
     }
 
     void make_room(std::size_t bytes) { empties_.make_room(bytes); }
@@ -90,8 +91,7 @@ public:
     /// Formats an empty superblock of the caller's for another class.
     void recycle(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
         empties_.reformat(s, size_class, heap);
-        Notice::arm(s);
-        Notice::own(s, owner);
+        owned(s, owner);
     }
 
     /// Takes a superblock over from `heap`. False, and nothing has changed but the owner, while a notice about it is on its way.
@@ -144,6 +144,15 @@ public:
     }
 
 private:
+    /// One that is cut for the first time, or anew.
+    static OwnerLine *owned(OwnerLine *s, void *owner) {
+        if (s != nullptr) {
+            Notice::arm(s);
+            Notice::own(s, owner);
+        }
+        return s;
+    }
+
     /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay in its list.
     PendingSuperblocks *look_at(OwnerLine *s) {
         sync::Guard hold(lock_);

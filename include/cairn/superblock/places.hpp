@@ -59,15 +59,17 @@ public:
     }
     OwnerLine *empty() const { return empty_.front(); }
 
-    /// An empty one that is cut for the class already, as far as a short look shows; else any.
-    OwnerLine *empty_for(unsigned size_class) const {
+    /// An empty one that is cut for the class already, as far as a short look shows; else any of so many slots.
+    OwnerLine *empty_for(unsigned size_class, unsigned slots) const {
+        OwnerLine *any = nullptr;
         OwnerLine *s = empty_.front();
         for (unsigned left = longest_look_; s != nullptr && left != 0; s = s->next, --left) {
             if (s->size_class == size_class) {
                 return s;
             }
+            any = any == nullptr && s->slots == slots ? s : any;
         }
-        return empty_.front();
+        return any;
     }
 
     /// A superblock taken for full for which `has_room` holds, taken out; a walk.

@@ -69,6 +69,20 @@ public:
         return s;
     }
 
+    /// One of the class without live blocks, taken out; one that `heap` gave up, if there is one.
+    OwnerLine *take_empty(unsigned size_class, unsigned heap) {
+        OwnerLine *s = nullptr;
+        for (unsigned i = 0; i < ways_ && s == nullptr; ++i) {
+            s = empties_[size_class][(heap + i) % ways_].front();
+        }
+        if (s != nullptr) {
+            empties_[size_class][s->last_heap % ways_].remove(s);
+            s->place = Place::nowhere;
+            note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
+        }
+        return s;
+    }
+
     HeapsInUse &heaps() { return heaps_; }
 
     void forget() {
@@ -99,19 +113,6 @@ private:
         s->place = Place::empty;
         empties_[s->size_class][s->last_heap % ways_].push_front(s);
         note_empties(empty_bytes() + span_of(s), empty_touched() + s->extent);
-    }
-
-    OwnerLine *take_empty(unsigned size_class, unsigned heap) {
-        OwnerLine *s = nullptr;
-        for (unsigned i = 0; i < ways_ && s == nullptr; ++i) {
-            s = empties_[size_class][(heap + i) % ways_].front();
-        }
-        if (s != nullptr) {
-            empties_[size_class][s->last_heap % ways_].remove(s);
-            s->place = Place::nowhere;
-            note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
-        }
-        return s;
     }
 
     void note_empties(std::size_t bytes, std::size_t touched) {

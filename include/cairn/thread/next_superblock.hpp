@@ -35,8 +35,8 @@ void make_ready(const Holdings<Global> &holdings, OwnerLine *s) {
 /// An empty superblock of the heap's, formatted anew if it was of another class. Not while a notice about it is on its way.
 template <class Global>
 OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
-    OwnerLine *const s = holdings.places().empty_for(c);
-    if (s == nullptr || s->slots != Global::Maker::slots_of_class(c)) {
+    OwnerLine *const s = holdings.places().empty_for(c, Global::Maker::slots_of_class(c));
+    if (s == nullptr) {
         return nullptr;
     }
     superblock::take_remote(s); // from here on nobody can queue it
@@ -79,6 +79,7 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     if (s != nullptr && s->accounted == 0) {
         make_ready(holdings, s);
     }
+    s = s != nullptr ? s : global.remade(c, holdings.number(), holdings.heap());
     if (s == nullptr && growth == Growth::after_visits && visits_come_first(global, c)) {
         return nullptr;
     }
