@@ -12,6 +12,8 @@
 // Source:  docs/decisions/growth-is-above-the-water-line.md
 #pragma once
 
+#include <cairn/platform/features.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -40,7 +42,9 @@ public:
 
     /// The lines rise to what there is.
     void raise(std::size_t taken) {
-        total_.store(total() + touched_above(taken), std::memory_order_relaxed);
+        if (const std::size_t more = touched_above(taken); more != 0) {
+            total_.store(total() + more, std::memory_order_relaxed);
+        }
         most_taken_ = std::max(most_taken_, taken);
         most_touched_ = std::max(most_touched_, touched(taken));
         note(taken);
@@ -72,14 +76,18 @@ private:
     bool below_floor(std::size_t taken) const {
         return touched(taken) < floor_.load(std::memory_order_relaxed);
     }
-    void note(std::size_t taken) { is_small_.store(below_floor(taken), std::memory_order_relaxed); }
+    void note(std::size_t taken) {
+        if (const bool small = below_floor(taken); small != is_small()) {
+            is_small_.store(small, std::memory_order_relaxed);
+        }
+    }
 
     std::size_t untouched_ = 0;
     std::size_t most_taken_ = 0;
     std::size_t most_touched_ = 0;
-    std::atomic<std::size_t> floor_{0}; ///< relaxed: a number by itself
+    alignas(platform::line_pair) std::atomic<std::size_t> floor_{0}; ///< relaxed: a number by itself
     std::atomic<bool> is_small_{false}; ///< relaxed: a hint, written under the lock
-    std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written under the lock
+    std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written under the lock, seldom
 };
 
 } // namespace cairn

@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-class HeapsInUse {
+class alignas(platform::line_pair) HeapsInUse { // every slow path reads it
 public:
     static constexpr unsigned for_each_processor = 4; ///< so many keep all that the discipline allows
 

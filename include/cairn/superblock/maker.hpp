@@ -93,8 +93,8 @@ public:
 
 private:
     RunHeap &runs_;
-    std::atomic<std::size_t> made_{0};
     std::atomic<std::uint64_t> secret_{0};
+    alignas(platform::line_pair) std::atomic<std::size_t> made_{0}; ///< apart from what every slow path reads
     std::atomic<std::uint64_t> draws_{0};
 };
 
