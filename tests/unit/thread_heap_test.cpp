@@ -168,6 +168,30 @@ TEST_F(ThreadHeapTest, ABurstGoesBackAsItIsFreed) {
     }
 }
 
+/// Only then is there a point in asking whether much lies free.
+TEST_F(ThreadHeapTest, ALookTellsWhetherAnythingWasGivenSinceTheLast) {
+    const unsigned c = Classes::class_of(64);
+    void *const live = heap_.malloc_class(c);
+    OwnerLine *const s = superblock_of(live);
+    EXPECT_FALSE(heap_.look_at(s));
+    std::vector<void *> blocks;
+    for (std::size_t bytes = 0; bytes < 1_MiB; bytes += 64) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    bool any = false;
+    for (void *const p : blocks) {
+        if (heap_.free_local(superblock_of(p), address_of(p))) {
+            any |= heap_.look_at(superblock_of(p));
+        }
+    }
+    EXPECT_TRUE(any);
+    heap_.give_empty();
+    EXPECT_TRUE(heap_.look_at(s)) << "given without a look";
+    EXPECT_FALSE(heap_.look_at(s));
+    free(heap_, live);
+    heap_.hand_over();
+}
+
 /// Where few share the slack, the blocks are all in the list at once; where very many do, what is not carved can be given back.
 TEST_F(ThreadHeapTest, AnEmptySuperblockInOrderKeepsItsListUnlessManyShareTheSlack) {
     const unsigned c = Classes::class_of(64);

@@ -5,7 +5,7 @@
 //
 // Adds:    places by fullness; taking in notices; giving up what the invariant does not allow.
 // Needs:   GlobalHeap below.
-// Keeps:   a heap that is too empty is on the list of those to visit; every superblock held is in exactly one place.
+// Keeps:   a heap that is too empty is on the list of those to visit; each superblock is in one place.
 // Threads: the heap's own thread, or who holds its guard; notices may arrive from any.
 // Cost:    some tens of instructions at each border, a lock for each superblock that moves.
 // Source:  Hoard, sections 3.1 and 3.2, with the accounting done at borders instead of at each call.
@@ -14,6 +14,8 @@
 #include <cairn/superblock/account.hpp>
 #include <cairn/superblock/global_heap.hpp>
 #include <cairn/thread/overdraft.hpp>
+
+#include <utility>
 
 namespace cairn {
 
@@ -78,14 +80,17 @@ public:
     /// To the global heap. False, and it is in no place and owned by nobody, while a notice about it is on its way.
     bool give(OwnerLine *s) {
         places_.take_out(s);
-        const std::size_t used = used_by(s);
-        const std::size_t extent = s->extent;
+        const std::size_t used = used_by(s), extent = s->extent;
         if (!global_->release(s, number_)) {
             return false;
         }
         account_.leave(used, extent);
+        given_ = true;
         return true;
     }
+
+    /// Whether anything was given since the last question.
+    bool has_given() { return std::exchange(given_, false); }
 
     /// A superblock of the account, in whatever place, is for the heap's thread to use.
     void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
@@ -164,6 +169,7 @@ private:
 
     Global *global_ = nullptr;
     unsigned number_ = 0;
+    bool given_ = false;    ///< since has_given()
     void *owner_ = nullptr; ///< this heap, as Notices::own() is told
     Accounts account_;
     Overdraft overdraft_;

@@ -3,8 +3,7 @@
 // Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an
 // owner-routed heap.
 //
-// Adds:    getSize, remote frees, first-class heaps, trimming, the end of a thread, the repair after
-//          a fork.
+// Adds:    getSize, remote frees, first-class heaps, trimming, the end of a thread, the repair after a fork.
 // Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any.
@@ -154,8 +153,9 @@ protected:
     };
 
     CAIRN_COLD void look_at(Heap *heap, OwnerLine *s) {
-        heap->look_at(s);
-        note_surplus();
+        if (heap->look_at(s)) {
+            note_surplus();
+        }
     }
 
     /// What the calling thread has gathered goes back.

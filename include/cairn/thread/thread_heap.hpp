@@ -100,14 +100,16 @@ public:
     }
     Gathering &gathering() { return gathering_; }
 
-    /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant.
-    CAIRN_NOINLINE void look_at(OwnerLine *s) {
+    /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant. Whether the heap has
+    /// given anything to the global heap since the last time.
+    CAIRN_NOINLINE bool look_at(OwnerLine *s) {
         const Inside inside(*this);
         if (owns(s)) { // a visitor may have taken it since
             holdings().place_anew(s);
         }
         attendance.come_by();
         contents_.settle();
+        return holdings().has_given();
     }
 
     /// Hands every superblock to the global heap.
