@@ -2,8 +2,8 @@
 //
 // Next superblock: where a bin that has run dry gets its next superblock from.
 //
-// Adds:    the order: the fullest of the heap's own, an empty one of its own, one of the global heap, a new
-//          one; out of memory, one of its own that is fuller than is worth a look. Before a new one from memory that
+// Adds:    the order: the fullest of the heap's own, an empty one of its own, one of the global heap, one made of an empty one
+//          of another class there, a new one; out of memory, one of its own that is fuller than is worth a look. Before a new one from memory that
 //          nothing has used yet come visits to heaps that hold too much (WantedVisits), which are the caller's to make.
 // Needs:   Holdings, and the global heap below.
 // Keeps:   what is handed out is in the account, and in no place.
