@@ -85,6 +85,7 @@ private:
     std::size_t untouched_ = 0;
     std::size_t most_taken_ = 0;
     std::size_t most_touched_ = 0;
+    // What slow paths of all threads read, apart from what changes under the lock.
     alignas(platform::line_pair) std::atomic<std::size_t> floor_{0}; ///< relaxed: a number by itself
     std::atomic<bool> is_small_{false}; ///< relaxed: a hint, written under the lock
     std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written under the lock, seldom
