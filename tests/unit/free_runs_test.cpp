@@ -48,6 +48,51 @@ protected:
         return slot;
     }
 
+    unsigned take_mixed(unsigned slots, unsigned alignment = 1) {
+        const unsigned most = most_dirty(slots, alignment);
+        const cairn::Run run = runs_.take_mixed(slots, alignment);
+        if (run.first == nullptr) {
+            EXPECT_TRUE(2 * most < slots || dirty_runs() > 8);
+            return 0;
+        }
+        EXPECT_EQ(run.first->slots, slots);
+        EXPECT_FALSE(run.clean);
+        EXPECT_TRUE(run.grown);
+        const unsigned slot = segment_.slot_of(run.first);
+        EXPECT_TRUE(is_aligned(slot, alignment));
+        const unsigned dirty = free_in(slot, slots);
+        EXPECT_GE(2 * dirty, slots);
+        EXPECT_TRUE(dirty == most || dirty_runs() > 8) << dirty << " of " << most;
+        mark(slot, slots, SlotKind::taken);
+        return slot;
+    }
+
+    /// The dirty slots of a piece; 0 if not all of it is free.
+    unsigned free_in(unsigned slot, unsigned slots) {
+        unsigned dirty = 0;
+        for (unsigned i = slot; i < slot + slots; ++i) {
+            if (i >= mapped || expected_[i] == SlotKind::taken) {
+                return 0;
+            }
+            dirty += expected_[i] == SlotKind::free_dirty;
+        }
+        return dirty;
+    }
+    unsigned most_dirty(unsigned slots, unsigned alignment) {
+        unsigned most = 0;
+        for (unsigned slot = metadata_slots; slot < mapped; ++slot) {
+            most = is_aligned(slot, alignment) ? std::max(most, free_in(slot, slots)) : most;
+        }
+        return most;
+    }
+    unsigned dirty_runs() {
+        unsigned count = 0;
+        for (unsigned slot = metadata_slots; slot < mapped; ++slot) {
+            count += expected_[slot] == SlotKind::free_dirty && expected_[slot - 1] != SlotKind::free_dirty;
+        }
+        return count;
+    }
+
     void mark(unsigned slot, unsigned slots, SlotKind kind) {
         std::fill_n(expected_.begin() + slot, slots, kind);
     }
@@ -227,14 +272,82 @@ TEST_F(FreeRunsTest, TheLongestDirtyRunIsTakenForPurging) {
     put(10, 5, false);
     put(20, 7, false);
     put(40, 50, true);
-    OwnerLine *const run = runs_.take_longest_dirty();
+    OwnerLine *const run = runs_.take_longest_dirty(7);
     ASSERT_EQ(run, &segment_.owner_lines[20]);
     mark(20, 7, SlotKind::taken);
     expect_sound();
     put(20, 7, true);
     expect_sound();
-    EXPECT_EQ(runs_.take_longest_dirty(), &segment_.owner_lines[10]);
-    EXPECT_EQ(runs_.take_longest_dirty(), nullptr);
+    EXPECT_EQ(runs_.take_longest_dirty(1000), &segment_.owner_lines[10]);
+    EXPECT_EQ(runs_.take_longest_dirty(1000), nullptr);
+}
+
+TEST_F(FreeRunsTest, NoMoreIsTakenForPurgingThanIsAsked) {
+    put(20, 10, false);
+    OwnerLine *run = runs_.take_longest_dirty(3);
+    ASSERT_EQ(run, &segment_.owner_lines[27]) << "the end";
+    EXPECT_EQ(run->slots, 3u);
+    mark(27, 3, SlotKind::taken);
+    expect_sound();
+    put(27, 3, true);
+
+    run = runs_.take_longest_dirty(2);
+    ASSERT_EQ(run, &segment_.owner_lines[25]) << "beside the clean one";
+    mark(25, 2, SlotKind::taken);
+    put(25, 2, true);
+    expect_sound();
+    ASSERT_EQ(take(5), 20u);
+
+    put(20, 5, false);
+    put(15, 5, true);
+    ASSERT_EQ(take(5), 20u);
+    put(20, 5, false);
+    run = runs_.take_longest_dirty(2);
+    EXPECT_EQ(run, &segment_.owner_lines[20]) << "beside the one before";
+    mark(20, 2, SlotKind::taken);
+    expect_sound();
+}
+
+TEST_F(FreeRunsTest, AMixedPieceHasAsManyDirtySlotsAsCanBe) {
+    put(10, 10, true);
+    put(20, 6, false);
+    put(26, 10, true);
+    put(36, 1, false);
+    EXPECT_EQ(take_mixed(12), 14u);
+    expect_sound();
+    EXPECT_EQ(runs_.dirty_bytes(), slot_size);
+    EXPECT_EQ(runs_.clean_bytes(), 14 * slot_size);
+}
+
+TEST_F(FreeRunsTest, AMixedPieceIsAtLeastHalfDirty) {
+    put(20, 3, false);
+    put(23, 10, true);
+    EXPECT_EQ(take_mixed(7), 0u);
+    expect_sound();
+    EXPECT_EQ(take_mixed(6), 20u);
+    expect_sound();
+    EXPECT_EQ(take_mixed(1), 0u) << "nothing dirty is left";
+}
+
+TEST_F(FreeRunsTest, AMixedPieceIsAligned) {
+    put(20, 5, false);
+    put(25, 10, true);
+    EXPECT_EQ(take_mixed(8, 16), 0u) << "32 to 40 is not free";
+    EXPECT_EQ(take_mixed(8, 8), 0u) << "24 has one dirty slot, 32 none";
+    EXPECT_EQ(take_mixed(8, 2), 20u);
+    expect_sound();
+}
+
+TEST_F(FreeRunsTest, AMixedPieceEndsWhereTheSegmentDoes) {
+    put(mapped - 6, 3, true);
+    put(mapped - 3, 3, false);
+    put(metadata_slots, 3, false);
+    put(metadata_slots + 3, 3, true);
+    EXPECT_EQ(take_mixed(7), 0u);
+    EXPECT_NE(take_mixed(6), 0u);
+    EXPECT_NE(take_mixed(6), 0u);
+    expect_sound();
+    EXPECT_EQ(runs_.dirty_bytes() + runs_.clean_bytes(), 0u);
 }
 
 TEST_F(FreeRunsTest, TheLowWaterMarkIsTheLeastOfAPeriod) {
@@ -287,12 +400,20 @@ TEST_F(FreeRunsTest, RandomSequencesAgreeWithTheModel) {
     };
     put(metadata_slots, mapped - metadata_slots, true);
     std::mt19937_64 random(5);
+    int mixed = 0;
     for (int step = 0; step < 30000; ++step) {
         const auto some = [&] {
             return std::next(taken.begin(), static_cast<std::ptrdiff_t>(random() % taken.size()))->first;
         };
         const auto what = random() % 100;
-        if (what < 45 || taken.empty()) {
+        if (what < 5 && !taken.empty()) {
+            const auto slots = static_cast<unsigned>(2 + random() % 12);
+            const unsigned alignment = random() % 3 == 0 ? 1u << random() % 4 : 1;
+            if (const unsigned slot = take_mixed(slots, alignment); slot != 0) {
+                taken[slot] = slots;
+                ++mixed;
+            }
+        } else if (what < 45 || taken.empty()) {
             const auto slots = static_cast<unsigned>(1 + random() % (random() % 8 == 0 ? 40 : 6));
             const unsigned alignment = random() % 3 == 0 ? 1u << random() % 5 : 1;
             const unsigned dirty = shortest(SlotKind::free_dirty, slots, alignment);
@@ -334,8 +455,9 @@ TEST_F(FreeRunsTest, RandomSequencesAgreeWithTheModel) {
                 taken[slot] = slots;
             }
         } else if (what < 98) {
-            if (OwnerLine *const run = runs_.take_longest_dirty()) {
-                ASSERT_EQ(run->slots, longest(SlotKind::free_dirty));
+            const auto most = static_cast<unsigned>(1 + random() % 20);
+            if (OwnerLine *const run = runs_.take_longest_dirty(most)) {
+                ASSERT_EQ(run->slots, std::min(most, longest(SlotKind::free_dirty)));
                 const unsigned slot = segment_.slot_of(run);
                 mark(slot, run->slots, SlotKind::free_clean);
                 runs_.put(run, true);
@@ -348,6 +470,7 @@ TEST_F(FreeRunsTest, RandomSequencesAgreeWithTheModel) {
         expect_sound();
         ASSERT_FALSE(HasFailure());
     }
+    EXPECT_GT(mixed, 100);
 }
 
 } // namespace

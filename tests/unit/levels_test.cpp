@@ -185,10 +185,10 @@ TEST(Levels, ASurplusIsOverAllStripes) {
     };
     lies_free(1_MiB, 1);
     expect_surplus(1_MiB);
-    lies_free(2_MiB, 2); // longer than what lies there
-    expect_surplus(3_MiB);
+    lies_free(3_MiB, 2); // more than twice as long as what lies there
+    expect_surplus(4_MiB);
     lies_free(20_MiB, 3);
-    expect_surplus(23_MiB);
+    expect_surplus(24_MiB);
 }
 
 /// With more heaps than have their full share: all of it while the process has little.

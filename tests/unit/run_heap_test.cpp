@@ -205,14 +205,28 @@ TEST_F(RunHeapTest, NewMemoryIsPaidForWithWhatLiesFree) {
         const cairn::Run run = allocate(2 * mebibyte); // none of the free ones is so long
         ASSERT_TRUE(run.clean);
         const std::size_t dirty = runs_.dirty_bytes();
-        const std::size_t allowed = std::max(PurgingRuns::beside_blocks.slack,
-                                             runs_.resident_bytes() / PurgingRuns::beside_blocks.fraction);
+        const std::size_t paid = before - dirty;
+        const std::size_t allowed = PurgingRuns::beside_blocks.bytes(runs_.resident_bytes() + paid);
         EXPECT_TRUE(dirty <= allowed || dirty + 2_MiB <= before) << dirty << " of " << allowed;
         EXPECT_GE(dirty + 2_MiB + 1_MiB, before) << "no more than was taken, but for the rest of a run";
         before = dirty;
     }
     EXPECT_LE(before, runs_.resident_bytes() / PurgingRuns::beside_blocks.fraction);
     EXPECT_GE(before, PurgingRuns::beside_blocks.slack - 1_MiB);
+}
+
+/// Neighbours of both kinds serve together; what of it was clean is growth.
+TEST_F(RunHeapTest, AMixedRunIsPaidForByWhatOfItIsNew) {
+    release(apart(20, mebibyte));
+    const cairn::Run used = allocate(5 * mebibyte);
+    runs_.release(used.first);
+    ASSERT_EQ(runs_.dirty_bytes(), 20_MiB) << "it has paid for itself";
+    const std::size_t before = runs_.line().total();
+    const cairn::Run run = allocate(8 * mebibyte);
+    EXPECT_EQ(run.first, used.first);
+    EXPECT_FALSE(run.clean);
+    EXPECT_EQ(runs_.dirty_bytes(), 12_MiB) << "five are in it, three have paid for the other three";
+    EXPECT_EQ(runs_.line().total(), before);
 }
 
 TEST_F(RunHeapTest, NoMoreIsPaidThanLiesFreeBeyondTheInvariant) {
@@ -235,8 +249,8 @@ TEST_F(RunHeapTest, WhatIsTouchedLaterIsPaidThen) {
     runs_.pay(PurgingRuns::beside_superblocks);
     EXPECT_EQ(runs_.dirty_bytes(), 18_MiB);
     EXPECT_EQ(runs_.touch(20_MiB), 20_MiB);
-    runs_.pay(PurgingRuns::beside_superblocks);
     const std::size_t kept = PurgingRuns::beside_superblocks.bytes(runs_.resident_bytes());
+    runs_.pay(PurgingRuns::beside_superblocks);
     EXPECT_LE(runs_.dirty_bytes(), kept);
     EXPECT_GE(runs_.dirty_bytes(), kept - 1_MiB);
 }
@@ -412,13 +426,14 @@ TEST_F(RunHeapTest, WhereSpaceIsShortItIsRefusedAndThenGoesOn) {
             EXPECT_EQ(allocate(100).first, nullptr);
             runs_.release(all[3].first);
             EXPECT_EQ(allocate(8).first, all[3].first);
-            // A dirty and a clean neighbour serve together once the dirty one is purged.
+            // A dirty and two clean neighbours serve together once the dirty one is purged.
             touch(all[4]);
             runs_.release(all[4].first);
             runs_.release(all[5].first, /*clean=*/true);
-            const cairn::Run both = allocate(16);
-            EXPECT_EQ(both.first, std::min(all[4].first, all[5].first));
-            EXPECT_TRUE(both.clean);
+            runs_.release(all[6].first, /*clean=*/true);
+            const cairn::Run three = allocate(24);
+            EXPECT_EQ(three.first, std::min(all[4].first, all[6].first));
+            EXPECT_TRUE(three.clean);
             _exit(HasFailure());
         },
         testing::ExitedWithCode(0), "");

@@ -98,10 +98,10 @@ TEST_F(RunStripesTest, WhereSpaceIsShortAllHaveWhatIsThere) {
             allocate(1, 1);
             test::limit_address_space(0);
             runs_.release(free);
-            for (unsigned i = 0; i < RunHeap::longest_run - 1; i += 2) {
-                EXPECT_NE(allocate(2, 1), nullptr) << i;
+            for (unsigned i = 0; i + 3 < RunHeap::longest_run; i += 3) {
+                EXPECT_EQ(stripe_of(allocate(3, 1)), 1u) << i;
             }
-            EXPECT_EQ(stripe_of(allocate(2, 1)), 0u);
+            EXPECT_EQ(stripe_of(allocate(3, 1)), 0u);
             EXPECT_EQ(runs_.dirty_bytes(), slot_size);
             _exit(HasFailure());
         },
@@ -191,8 +191,23 @@ TEST_F(RunStripesTest, MemoryIsPaidForWithWhatLiesInAnyStripe) {
     ASSERT_EQ(runs_.dirty_bytes(), slack + 8_MiB);
     allocate(3 * mebibyte, 2); // longer than what lies there
     EXPECT_EQ(runs_.dirty_bytes(), slack + 5_MiB);
+    const std::size_t kept = PurgingRuns::beside_blocks.bytes(runs_.resident_bytes() + 16_MiB);
     allocate(16 * mebibyte, 3);
-    EXPECT_EQ(runs_.dirty_bytes(), slack);
+    EXPECT_EQ(runs_.dirty_bytes() / slot_size, kept / slot_size)
+        << "what may lie there beside all that there was";
+}
+
+/// A third of it lies in the first stripe and is not enough, half of it does in the second.
+TEST_F(RunStripesTest, AMixedRunComesFromWhereMostOfItWasUsed) {
+    OwnerLine *const few = allocate(2, 0);
+    OwnerLine *const many = allocate(4, 1);
+    runs_.release(few);
+    runs_.release(many);
+    EXPECT_EQ(allocate(6, 0), many);
+    EXPECT_EQ(runs_.dirty_bytes(), 2 * slot_size);
+    EXPECT_EQ(runs_.allocate(4, 1, RunHeap::Touched::later, 0).first, few + 2)
+        << "a superblock's is of one kind";
+    EXPECT_EQ(allocate(6, 0), few + 6) << "one that nothing has used";
 }
 
 TEST_F(RunStripesTest, TheStatisticsAreOverAllStripes) {

@@ -2,15 +2,16 @@
 //
 // Free runs: the free slots of a stripe's segments, in runs, dirty ones apart from clean ones.
 //
-// Adds:    take (best fit, of either kind), put with coalescing, growing and shortening of a run that is in use.
-// Needs:   RunLists; the segments' kinds.
+// Adds:    take (best fit, of either kind), take_mixed (of both), put with coalescing, growing and shortening of a run that is in use.
+// Needs:   FreePieces.
 // Keeps:   a slot is in exactly one run; no two neighbouring free runs are of a kind (dirty: may be resident; clean: reads as zero).
 // Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
-// Cost:    a bitmap search; at most two merges.
+// Cost:    a bitmap search; at most two merges. take_mixed: a look at the slots around eight runs.
 // Source:  LKmalloc, section 3.3 (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
 #pragma once
 
-#include <cairn/run/run_lists.hpp>
+#include <cairn/run/free_pieces.hpp>
+#include <cairn/run/mixed_piece.hpp>
 
 namespace cairn {
 
@@ -18,9 +19,10 @@ namespace cairn {
 struct Run {
     OwnerLine *first = nullptr;
     bool clean = false; ///< the memory reads as zero
+    bool grown = false; ///< some of it was clean
 };
 
-class FreeRuns {
+class FreeRuns : public FreePieces {
 public:
     constexpr FreeRuns() = default;
 
@@ -31,7 +33,29 @@ public:
             return {};
         }
         cut(whole, piece, slots, kind);
-        return {piece, kind == SlotKind::free_clean};
+        return {piece, kind == SlotKind::free_clean, kind == SlotKind::free_clean};
+    }
+
+    /// One of dirty and of clean slots, at least half of them dirty.
+    Run take_mixed(unsigned slots, unsigned alignment) {
+        constexpr unsigned looks = 8;
+        MixedPiece best;
+        Segment *segment = nullptr;
+        dirty_.for_longest(looks, [&](OwnerLine *run) {
+            Segment *const here = Segment::of(run);
+            const unsigned at = here->slot_of(run);
+            const MixedPiece piece = MixedPiece::around(*here, at, at + run->slots, slots, alignment);
+            if (piece.dirty > best.dirty) {
+                best = piece;
+                segment = here;
+            }
+        });
+        if (best.dirty < slots / 2 + slots % 2) {
+            return {};
+        }
+        OwnerLine *const piece = &segment->owner_lines[best.first];
+        cut_mixed(piece, slots);
+        return {piece, false, true};
     }
 
     /// Whether a dirty one is long enough.
@@ -91,26 +115,19 @@ public:
         put(tail, false);
     }
 
-    /// The longest dirty run, taken for purging; nullptr when there is none. Goes back through put().
-    OwnerLine *take_longest_dirty() {
+    /// Up to `most` slots of the longest dirty run, taken for purging, beside a clean one if it has one; nullptr when there is none.
+    /// Goes back through put().
+    OwnerLine *take_longest_dirty(std::size_t most) {
         OwnerLine *const run = dirty_.longest();
-        if (run != nullptr) {
-            dirty_.remove(run);
-            Segment *const segment = Segment::of(run);
-            segment->set_kinds(segment->slot_of(run), run->slots, SlotKind::taken);
-            publish();
+        if (run == nullptr) {
+            return nullptr;
         }
-        return run;
-    }
-
-    std::size_t clean_bytes() const { return clean_bytes_.load(std::memory_order_relaxed); }
-    std::size_t dirty_bytes() const { return dirty_bytes_.load(std::memory_order_relaxed); }
-
-    /// The least that was dirty since the last call: memory that nobody needed in all that time.
-    std::size_t exchange_low_water() {
-        const std::size_t low = low_water_;
-        low_water_ = dirty_bytes();
-        return low;
+        const Segment *const segment = Segment::of(run);
+        const auto slots = static_cast<unsigned>(std::min<std::size_t>(run->slots, most));
+        const bool behind_clean = segment->kind(segment->slot_of(run) - 1) == SlotKind::free_clean;
+        OwnerLine *const piece = behind_clean ? run : run + (run->slots - slots);
+        cut(run, piece, slots, SlotKind::free_dirty);
+        return piece;
     }
 
     /// Makes the lists anew from what slots say: in the child of a fork, without those who had `taken` runs or were freeing some.
@@ -140,41 +157,6 @@ public:
         }
         publish();
     }
-
-private:
-    RunLists &lists(SlotKind kind) { return kind == SlotKind::free_clean ? clean_ : dirty_; }
-
-    /// Takes [piece, piece + slots) out of the free run `whole`; what is left on either side stays free.
-    void cut(OwnerLine *whole, OwnerLine *piece, unsigned slots, SlotKind kind) {
-        lists(kind).remove(whole);
-        const auto before = static_cast<unsigned>(piece - whole);
-        const unsigned after = whole->slots - before - slots;
-        Segment *const segment = Segment::of(piece);
-        segment->set_kinds(segment->slot_of(piece), slots, SlotKind::taken);
-        piece->slots = static_cast<std::uint16_t>(slots);
-        if (before != 0) {
-            whole->slots = static_cast<std::uint16_t>(before);
-            lists(kind).insert(whole);
-        }
-        if (after != 0) {
-            piece[slots].slots = static_cast<std::uint16_t>(after);
-            lists(kind).insert(piece + slots);
-        }
-        publish();
-    }
-
-    void publish() {
-        const std::size_t bytes = dirty_.bytes();
-        low_water_ = bytes < low_water_ ? bytes : low_water_;
-        dirty_bytes_.store(bytes, std::memory_order_relaxed);
-        clean_bytes_.store(clean_.bytes(), std::memory_order_relaxed);
-    }
-
-    RunLists dirty_;
-    RunLists clean_;
-    std::size_t low_water_ = 0;
-    std::atomic<std::size_t> dirty_bytes_{0}; ///< relaxed, both: a hint without the lock, exact under it
-    std::atomic<std::size_t> clean_bytes_{0};
 };
 
 } // namespace cairn

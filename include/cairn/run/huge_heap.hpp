@@ -5,7 +5,7 @@
 // Adds:    blocks of any size and alignment, and growth by moving pages instead of copying.
 // Needs:   HugeMappings, HugeTable, HugeCache.
 // Keeps:   every mapping is in the table, in the cache, or on its way from or to the kernel. When a new one is
-//          made, the cache gives back as much, beyond PurgingRuns::beside_blocks.slack.
+//          made, the cache gives back as much of what lies free beyond PurgingRuns::beside_blocks.
 // Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  nullptr.
 // Cost:    a hash look-up; a system call where the cache does not serve.
@@ -125,10 +125,12 @@ public:
         return mappings_.wait_for_others() || mine;
     }
 
-    /// New memory is taken from the operating system: gives back as much of the cache, if that is more than ever was.
+    /// New memory is taken from the operating system: if that is more than ever was, as much of the cache goes back, of what lies
+    /// free beyond the invariant, runs among it.
     void make_room(std::size_t bytes) {
-        if (cached_bytes() > PurgingRuns::beside_blocks.slack && mappings_.would_grow(bytes)) {
-            unmap_all([=](HugeCache &cache) { return cache.evict(bytes); });
+        const std::size_t price = cached_bytes() != 0 ? mappings_.price(bytes, cached_bytes()) : 0;
+        if (price != 0) {
+            unmap_all([=](HugeCache &cache) { return cache.evict(price); }, HugeMappings::Line::stays);
         }
     }
 
@@ -155,7 +157,7 @@ private:
     static constexpr std::size_t largest_ = std::size_t{1} << (platform::address_bits - 2);
 
     template <class Choice>
-    std::size_t unmap_all(Choice &&choice) {
+    std::size_t unmap_all(Choice &&choice, HugeMappings::Line line = HugeMappings::Line::falls) {
         HugeCache::Old old;
         {
             sync::Guard hold(lock_);
@@ -164,7 +166,7 @@ private:
         std::size_t bytes = 0;
         for (std::size_t i = 0; i < old.count; ++i) {
             bytes += old.blocks[i].bytes;
-            mappings_.unmap(old.blocks[i].memory, old.blocks[i].bytes);
+            mappings_.unmap(old.blocks[i].memory, old.blocks[i].bytes, line);
         }
         return bytes;
     }

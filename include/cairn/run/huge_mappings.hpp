@@ -28,14 +28,22 @@ public:
         return p;
     }
 
-    bool would_grow(std::size_t bytes) { return runs_.would_grow(bytes); }
+    /// What so many bytes more cost, if `cached` bytes lie free beside the runs.
+    std::size_t price(std::size_t bytes, std::size_t cached) {
+        return runs_.price(bytes, PurgingRuns::beside_blocks, cached);
+    }
 
-    void unmap(void *p, std::size_t bytes) {
+    /// Whether the water line falls with what is unmapped; not where that is the price of other memory.
+    enum class Line : bool { falls, stays };
+
+    void unmap(void *p, std::size_t bytes, Line line = Line::falls) {
         in_flight_.fetch_add(1, std::memory_order_relaxed);
         {
             sync::Guard hold(runs_.lock());
             runs_.space().give_back(p, bytes);
-            runs_.unmapped_locked(bytes);
+            if (line == Line::falls) {
+                runs_.unmapped_locked(bytes);
+            }
         }
         in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }

@@ -34,8 +34,8 @@ struct RunsKept {
 
 class alignas(platform::cache_line) PurgingRuns {
 public:
-    /// A long block comes and goes by one call each, and its next size may fit what lies free.
-    static constexpr RunsKept beside_blocks{32_MiB, 3};
+    /// A long block comes and goes by one call each, and its next size may fit what lies free; mappings that are cached are part of it.
+    static constexpr RunsKept beside_blocks{8_MiB, 4};
     /// A superblock serves many calls: those that there is no place for may have memory of their own. Of one slot always fits.
     static constexpr RunsKept beside_superblocks{4_MiB, 16};
 
@@ -54,7 +54,7 @@ public:
     /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Bytes given back.
     std::size_t purge_locked(std::size_t keep) {
         const std::size_t before = purged_;
-        while (free_.dirty_bytes() > keep && purge_one_locked()) {
+        while (free_.dirty_bytes() > keep && purge_one_locked(free_.dirty_bytes() - keep)) {
         }
         return purged_ - before;
     }
@@ -89,8 +89,8 @@ public:
     }
 
 private:
-    bool purge_one_locked() {
-        OwnerLine *const run = free_.take_longest_dirty();
+    bool purge_one_locked(std::size_t most) {
+        OwnerLine *const run = free_.take_longest_dirty(ceil_div(most, slot_size));
         if (run == nullptr) {
             return false;
         }

@@ -41,13 +41,21 @@ public:
     void pay(RunsKept kept) {
         sync::Guard hold(lock_);
         const std::size_t dirty = dirty_bytes();
-        const std::size_t price = kept.price(line_.touched_above(taken_locked()), dirty, resident_locked());
+        const std::size_t taken = taken_locked();
+        const std::size_t price = kept.price(line_.touched_above(taken), dirty, taken);
         if (price != 0) {
             lock_.unlock(); // the kernel takes its time
             stripes_.purge(dirty - price);
             lock_.lock();
         }
         line_.raise(taken_locked());
+    }
+
+    /// What so much more would cost, if `beside` bytes lie free that are not in runs.
+    std::size_t price(std::size_t bytes, RunsKept kept, std::size_t beside) {
+        sync::Guard hold(lock_);
+        const std::size_t taken = taken_locked();
+        return kept.price(line_.taken_above(taken + bytes), dirty_bytes() + beside, taken);
     }
 
     /// Whether so much more would be more than ever was.

@@ -26,9 +26,12 @@ public:
     static constexpr unsigned home_of(unsigned who) { return who == 0 ? 0 : (who - 1) % RunStripes::most; }
 
     /// A run of `slots` <= longest_run that starts at a multiple of `alignment` slots. Memory that was used before comes first,
-    /// wherever it is; of what fits, that of the home stripe.
+    /// wherever it is; of what fits, that of the home stripe. A long block may be of both, half of it used at least.
     Run allocate(unsigned slots, unsigned alignment = 1, Touched touched = Touched::now, unsigned home = 0) {
         Run run = stripes_.take(slots, alignment, SlotKind::free_dirty, home);
+        if (run.first == nullptr && touched == Touched::now && slots > 1) {
+            run = stripes_.take_mixed(slots, alignment, home);
+        }
         if (run.first == nullptr) {
             run = take_unused(slots, alignment, touched, home);
         }
@@ -42,7 +45,7 @@ public:
             others = stripes_.wait_for_others(i); // none: those that there were have come back
             run = take_any(slots, alignment, touched);
         }
-        if (run.clean) {
+        if (run.grown) {
             pay(touched == Touched::now ? PurgingRuns::beside_blocks : PurgingRuns::beside_superblocks);
         }
         return run;

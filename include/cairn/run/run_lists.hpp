@@ -65,6 +65,23 @@ public:
         return nullptr;
     }
 
+    /// Calls f(run) for up to `count` of the longest.
+    template <class F>
+    void for_longest(unsigned count, F &&f) const {
+        for (unsigned word = words_; word-- > 0;) {
+            for (std::uint64_t bits = occupied_[word]; bits != 0;) {
+                const unsigned n = log2_floor(bits);
+                bits ^= std::uint64_t{1} << n;
+                for (OwnerLine *run = heads_[word * 64 + n]; run != nullptr; run = run->next) {
+                    if (count-- == 0) {
+                        return;
+                    }
+                    f(run);
+                }
+            }
+        }
+    }
+
     OwnerLine *longest() const {
         for (unsigned word = words_; word-- > 0;) {
             if (occupied_[word] != 0) {

@@ -43,6 +43,16 @@ public:
         }
         return run;
     }
+    /// One of both kinds, where none of the dirty ones is so long.
+    Run take_mixed(unsigned slots, unsigned alignment, unsigned home) {
+        Run run = mixed_from(stripes_[home], slots, alignment);
+        for (unsigned i = 0; run.first == nullptr && i < count(); ++i) {
+            if (i != home) {
+                run = mixed_from(stripes_[i], slots, alignment);
+            }
+        }
+        return run;
+    }
     Run take_at_home(unsigned slots, unsigned alignment, SlotKind kind, unsigned home) {
         return take_from(stripes_[home], slots, alignment, kind);
     }
@@ -121,6 +131,14 @@ private:
         }
         sync::Guard hold(stripe.lock());
         return stripe.runs().take(slots, alignment, kind);
+    }
+
+    static Run mixed_from(PurgingRuns &stripe, unsigned slots, unsigned alignment) {
+        if (stripe.dirty_bytes() < slots * slot_size / 2) {
+            return {};
+        }
+        sync::Guard hold(stripe.lock());
+        return stripe.runs().take_mixed(slots, alignment);
     }
 
     template <class Has>

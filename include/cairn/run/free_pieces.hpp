@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// Free pieces: the free runs of a stripe, and how a piece is cut out of one or of several neighbours.
+//
+// Adds:    two lists, of dirty and of clean runs; cutting; how much each has.
+// Needs:   RunLists; the segments' kinds.
+// Keeps:   a slot is in exactly one run; no two neighbouring free runs are of a kind (dirty: may be resident; clean: reads as zero).
+// Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
+// Cost:    some list operations for each run that is cut.
+#pragma once
+
+#include <cairn/run/run_lists.hpp>
+
+#include <algorithm>
+#include <atomic>
+
+namespace cairn {
+
+class FreePieces {
+public:
+    std::size_t clean_bytes() const { return clean_bytes_.load(std::memory_order_relaxed); }
+    std::size_t dirty_bytes() const { return dirty_bytes_.load(std::memory_order_relaxed); }
+
+    /// The least that was dirty since the last call: memory that nobody needed in all that time.
+    std::size_t exchange_low_water() {
+        const std::size_t low = low_water_;
+        low_water_ = dirty_bytes();
+        return low;
+    }
+
+protected:
+    constexpr FreePieces() = default;
+
+    RunLists &lists(SlotKind kind) { return kind == SlotKind::free_clean ? clean_ : dirty_; }
+
+    /// Takes [piece, piece + slots) out of the free run `whole`; what is left on either side stays free.
+    void cut(OwnerLine *whole, OwnerLine *piece, unsigned slots, SlotKind kind) {
+        lists(kind).remove(whole);
+        const auto before = static_cast<unsigned>(piece - whole);
+        const unsigned after = whole->slots - before - slots;
+        Segment *const segment = Segment::of(piece);
+        segment->set_kinds(segment->slot_of(piece), slots, SlotKind::taken);
+        piece->slots = static_cast<std::uint16_t>(slots);
+        if (before != 0) {
+            whole->slots = static_cast<std::uint16_t>(before);
+            lists(kind).insert(whole);
+        }
+        if (after != 0) {
+            piece[slots].slots = static_cast<std::uint16_t>(after);
+            lists(kind).insert(piece + slots);
+        }
+        publish();
+    }
+
+    /// The same out of several free runs, the first of which may begin before the piece, the last end behind it.
+    void cut_mixed(OwnerLine *piece, unsigned slots) {
+        Segment *const segment = Segment::of(piece);
+        const unsigned end = segment->slot_of(piece) + slots;
+        unsigned at = segment->slot_of(piece);
+        while (at > metadata_slots && segment->kind(at - 1) == segment->kind(at)) {
+            --at; // no two neighbouring free runs are of a kind
+        }
+        while (at < end) {
+            OwnerLine *const run = &segment->owner_lines[at];
+            const unsigned length = run->slots;
+            OwnerLine *const from = std::max(run, piece);
+            const auto skipped = static_cast<unsigned>(from - run);
+            cut(run, from, std::min(length - skipped, end - at - skipped), segment->kind(at));
+            at += length;
+        }
+        piece->slots = static_cast<std::uint16_t>(slots);
+    }
+
+    void publish() {
+        const std::size_t bytes = dirty_.bytes();
+        low_water_ = bytes < low_water_ ? bytes : low_water_;
+        dirty_bytes_.store(bytes, std::memory_order_relaxed);
+        clean_bytes_.store(clean_.bytes(), std::memory_order_relaxed);
+    }
+
+    RunLists dirty_;
+    RunLists clean_;
+
+private:
+    std::size_t low_water_ = 0;
+    std::atomic<std::size_t> dirty_bytes_{0}; ///< relaxed, both: a hint without the lock, exact under it
+    std::atomic<std::size_t> clean_bytes_{0};
+};
+
+} // namespace cairn
