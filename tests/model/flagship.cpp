@@ -601,7 +601,7 @@ struct NumberAndTray : Base<1> {
             free_one(1);
             free_one(2);
         } else {
-            global().notices().enroll(number, &tray);
+            global().notices().trays().set(number, &tray);
             model::check(global().acquire(s->size_class, number, &tray) == s, "it is not in the global heap");
         }
     }

@@ -28,7 +28,7 @@ class GlobalHeapTest : public testing::Test {
 protected:
     GlobalHeapTest() {
         for (unsigned heap = 1; heap <= heaps; ++heap) {
-            global_->notices().enroll(heap, &trays_[heap]);
+            global_->notices().trays().set(heap, &trays_[heap]);
             global_->stock().heaps().opened();
         }
     }

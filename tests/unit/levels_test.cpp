@@ -191,6 +191,16 @@ TEST(Levels, ASurplusIsOverAllStripes) {
     expect_surplus(24_MiB);
 }
 
+/// More than the table of trays has without memory of its own.
+TEST(Levels, AHeapIsFoundByItsNumberHoweverManyThereAre) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    for (unsigned number = 1; number <= 1200; ++number) {
+        auto *const heap = levels->open();
+        ASSERT_NE(heap, nullptr);
+        ASSERT_EQ(levels->global().notices().tray(number), &heap->tray());
+    }
+}
+
 /// With more heaps than have their full share: all of it while the process has little.
 TEST(Levels, ASmallProcessSharesNothing) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);

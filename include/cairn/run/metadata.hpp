@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Metadata in runs: for when the kernel has no memory for it.
+// Metadata: memory that is never given back; in runs when the kernel has none.
 //
-// Adds:    memory that is never given back, taken from what lies free.
+// Adds:    memory_for_ever; take_for_metadata, from what lies free.
 // Needs:   RunHeap below.
 // Threads: any.
 // Errors:  nullptr.
-// Cost:    a run; a system call where it was used before.
+// Cost:    a system call; a run where that fails.
 #pragma once
 
 #include <cairn/run/run_heap.hpp>
@@ -26,6 +26,12 @@ inline void *take_for_metadata(RunHeap &runs, std::size_t bytes) {
         platform::vm::purge(memory, bytes);
     }
     return memory;
+}
+
+/// Zeroed; the kernel's, or of a run where it has none.
+inline void *memory_for_ever(RunHeap &runs, std::size_t bytes) {
+    void *const memory = platform::vm::map(bytes);
+    return memory != nullptr ? memory : take_for_metadata(runs, bytes);
 }
 
 } // namespace cairn

@@ -3,16 +3,17 @@
 // Notices: who owns a superblock, after how many remote frees the owner is told, and in which tray the notice
 // goes.
 //
-// Adds:    the owner's mark, the thresholds (RemoteLine::notify) and the heaps' trays by number.
-// Needs:   Emptiness, PendingSuperblocks.
+// Adds:    the owner's mark, the thresholds (RemoteLine::notify) and delivery to the heap of a number.
+// Needs:   Emptiness, TrayTable.
 // Keeps:   a number's tray never changes: heaps are not unmapped.
-// Threads: enroll before the number is used anywhere; the rest any.
+// Threads: any; trays() as that says.
 // Cost:    a load and a push.
 #pragma once
 
 #include <cairn/superblock/emptiness.hpp>
 #include <cairn/superblock/gathered_chain.hpp>
 #include <cairn/superblock/remote_list.hpp>
+#include <cairn/superblock/tray_table.hpp>
 #include <cairn/superblock/wanted_visits.hpp>
 
 namespace cairn {
@@ -20,16 +21,10 @@ namespace cairn {
 template <class Discipline>
 class Notices {
 public:
-    static constexpr unsigned max_heaps = 1u << 16; // RemoteWord's owner field
-
     constexpr Notices() = default;
 
-    /// relaxed, here and in tray(): who knows the number has it from a remote word that it acquired, or read under the global
-    /// heap's lock, and that was made behind this.
-    void enroll(unsigned heap, PendingSuperblocks *tray) {
-        trays_[heap].store(tray, std::memory_order_relaxed);
-    }
-    PendingSuperblocks *tray(unsigned heap) const { return trays_[heap].load(std::memory_order_relaxed); }
+    TrayTable &trays() { return trays_; }
+    PendingSuperblocks *tray(unsigned heap) { return trays_.get(heap); }
 
     /// The heaps to visit before memory is taken that nothing has used yet.
     WantedVisits &wanted_visits() { return wanted_visits_; }
@@ -116,7 +111,7 @@ private:
     }
 
     WantedVisits wanted_visits_;
-    std::atomic<PendingSuperblocks *> trays_[max_heaps]{};
+    TrayTable trays_;
 };
 
 } // namespace cairn

@@ -23,8 +23,7 @@ public:
     /// Zeroed memory for one more heap, aligned as the length of one is.
     void *take(RunHeap &runs) {
         if (left_ == 0) {
-            void *memory = platform::vm::map(chunk_bytes_);
-            memory = memory != nullptr ? memory : take_for_metadata(runs, chunk_bytes_);
+            void *const memory = memory_for_ever(runs, chunk_bytes_);
             if (memory == nullptr) {
                 return nullptr;
             }

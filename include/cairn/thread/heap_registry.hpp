@@ -149,10 +149,10 @@ private:
     }
 
     Heap *make(Global &global, RunHeap &runs, bool for_all) {
-        if (made_ + (for_all ? 1 : 2) >= Global::Notice::max_heaps) { // 0 is the global heap's number
-            return nullptr;
-        }
-        void *const place = memory_.take(runs);
+        const unsigned number = made_ + 1; // 0 is the global heap's
+        const unsigned end = TrayTable::numbers - (for_all ? 0 : 1);
+        const bool has_place = number < end && global.notices().trays().make_room(runs, number);
+        void *const place = has_place ? memory_.take(runs) : nullptr;
         if (place == nullptr) {
             return nullptr;
         }
@@ -160,7 +160,7 @@ private:
             platform::prepare_heavy_fence();
         }
         auto *const heap = new (place) Heap;
-        heap->open(global, static_cast<unsigned>(++made_));
+        heap->open(global, ++made_);
         heap->next = all_;
         all_ = heap;
         return heap;
@@ -171,7 +171,7 @@ private:
     Heap *all_ = nullptr;
     Heap *hand_ = nullptr; ///< the heap that was looked at last
     HeapMemory<sizeof(Heap)> memory_;
-    std::size_t made_ = 0;
+    unsigned made_ = 0;
     std::size_t in_use_ = 0;
     std::size_t peak_ = 0;
     std::size_t small_process_ = 0;

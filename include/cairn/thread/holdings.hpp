@@ -34,7 +34,7 @@ public:
         number_ = number;
         tray_.heap = own_heap;
         owner_ = own_heap;
-        global.notices().enroll(number, &tray_);
+        global.notices().trays().set(number, &tray_);
     }
 
     Global &global() { return *global_; }

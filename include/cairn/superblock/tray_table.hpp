@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// Tray table: the heaps' trays by their numbers.
+//
+// Adds:    set, get; make_room, which takes memory for numbers beyond the first 512.
+// Needs:   memory from the kernel, or where it has none from free runs.
+// Keeps:   a group of numbers is never unmapped.
+// Threads: make_room one at a time, before set; set before the number is used anywhere; get any.
+// Errors:  make_room: false when out of memory.
+// Cost:    a load, two beyond the first 512.
+#pragma once
+
+#include <cairn/run/metadata.hpp>
+#include <cairn/superblock/pending.hpp>
+
+#include <new>
+
+namespace cairn {
+
+class TrayTable {
+public:
+    static constexpr unsigned numbers = 1u << 16; // RemoteWord's owner field
+
+    constexpr TrayTable() = default;
+
+    bool make_room(RunHeap &runs, unsigned number) {
+        if (number < of_group_ || group(number) != nullptr) {
+            return true;
+        }
+        void *const memory = memory_for_ever(runs, sizeof(Group));
+        if (memory != nullptr) {
+            groups_[number / of_group_].store(new (memory) Group, std::memory_order_relaxed);
+        }
+        return memory != nullptr;
+    }
+
+    /// relaxed, here and in get(): who knows the number has it from a remote word that it acquired, or read under the global
+    /// heap's lock, and that was made behind this.
+    void set(unsigned number, PendingSuperblocks *tray) {
+        place(number).store(tray, std::memory_order_relaxed);
+    }
+    PendingSuperblocks *get(unsigned number) { return place(number).load(std::memory_order_relaxed); }
+
+private:
+    using Place = std::atomic<PendingSuperblocks *>;
+    static constexpr unsigned of_group_ = 512;
+    struct Group {
+        Place places[of_group_]{};
+    };
+
+    Group *group(unsigned number) {
+        return groups_[number / of_group_].load(std::memory_order_relaxed); // relaxed: as set()
+    }
+    Place &place(unsigned number) {
+        return (number < of_group_ ? first_ : *group(number)).places[number % of_group_];
+    }
+
+    Group first_; ///< most processes need no other
+    std::atomic<Group *> groups_[numbers / of_group_]{};
+};
+
+} // namespace cairn
