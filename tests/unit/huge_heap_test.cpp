@@ -215,7 +215,7 @@ TEST_F(HugeHeapTest, WhenMemoryIsNeededElsewhereTheLongestGoFirst) {
     free(other);
     heap_.flush();
 
-    char *const little = malloc(PurgingRuns::beside_blocks.slack);
+    char *const little = malloc(PurgingRuns::beside_mappings.slack);
     free(little);
     heap_.make_room(1_GiB);
     EXPECT_TRUE(test::mapped(little)) << "so much may always lie there";
@@ -226,7 +226,7 @@ TEST(HugeHeapBesideRunsTest, RunsCountWithWhatIsCached) {
     RunHeap runs(&runs);
     HugeHeap heap(runs);
     bool clean = false;
-    void *const little = heap.malloc(PurgingRuns::beside_blocks.slack, 1, clean);
+    void *const little = heap.malloc(PurgingRuns::beside_mappings.slack, 1, clean);
     OwnerLine *const run = runs.allocate(6).first;
     ASSERT_TRUE(heap.free(little));
     heap.make_room(1_GiB);
@@ -235,8 +235,8 @@ TEST(HugeHeapBesideRunsTest, RunsCountWithWhatIsCached) {
     heap.make_room(1_GiB);
     EXPECT_FALSE(test::mapped(little)) << "with the runs it is more";
 
-    void *const live = heap.malloc(5 * PurgingRuns::beside_blocks.slack, 1, clean);
-    void *const more = heap.malloc(PurgingRuns::beside_blocks.slack, 1, clean);
+    void *const live = heap.malloc(5 * PurgingRuns::beside_mappings.slack, 1, clean);
+    void *const more = heap.malloc(PurgingRuns::beside_mappings.slack, 1, clean);
     ASSERT_TRUE(heap.free(more));
     heap.make_room(1_GiB);
     EXPECT_TRUE(test::mapped(more)) << "a seventh of what there is";

@@ -5,7 +5,7 @@
 // Adds:    blocks of any size and alignment, and growth by moving pages instead of copying.
 // Needs:   HugeMappings, HugeTable, HugeCache.
 // Keeps:   every mapping is in the table, in the cache, or on its way from or to the kernel. When a new one is
-//          made, the cache gives back as much of what lies free beyond PurgingRuns::beside_blocks.
+//          made, the cache gives back as much of what lies free beyond PurgingRuns::beside_mappings.
 // Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  nullptr.
 // Cost:    a hash look-up; a system call where the cache does not serve.

@@ -30,7 +30,7 @@ public:
 
     /// What so many bytes more cost, if `cached` bytes lie free beside the runs.
     std::size_t price(std::size_t bytes, std::size_t cached) {
-        return runs_.price(bytes, PurgingRuns::beside_blocks, cached);
+        return runs_.price(bytes, PurgingRuns::beside_mappings, cached);
     }
 
     /// Whether the water line falls with what is unmapped; not where that is the price of other memory.

@@ -34,8 +34,10 @@ struct RunsKept {
 
 class alignas(platform::cache_line) PurgingRuns {
 public:
-    /// A long block comes and goes by one call each, and its next size may fit what lies free; mappings that are cached are part of it.
+    /// A long block comes and goes by one call each, and its next size may fit what lies free.
     static constexpr RunsKept beside_blocks{8_MiB, 4};
+    /// The same for cached mappings, runs among it: a mapping that is gone costs all of its faults.
+    static constexpr RunsKept beside_mappings{32_MiB, 4};
     /// A superblock serves many calls: those that there is no place for may have memory of their own. Of one slot always fits.
     static constexpr RunsKept beside_superblocks{4_MiB, 16};
 
