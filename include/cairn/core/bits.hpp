@@ -25,8 +25,9 @@ consteval std::size_t operator""_GiB(unsigned long long n) {
 }
 } // namespace literals
 
+/// std::has_single_bit counts all bits: a call, where no instruction for it may be assumed.
 constexpr bool is_power_of_two(std::size_t n) {
-    return std::has_single_bit(n);
+    return n != 0 && (n & (n - 1)) == 0;
 }
 
 /// log2 of a power of two.
