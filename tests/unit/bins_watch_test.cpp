@@ -14,7 +14,7 @@ constexpr unsigned patience = 4;
 
 bool due_after(BinsWatch &watch, std::size_t overdraft) {
     watch.slow_path(overdraft);
-    return watch.is_due(overdraft, step, patience);
+    return watch.is_due(overdraft, patience, [] { return step; });
 }
 
 TEST(BinsWatch, ALookIsDueAfterAStepAndEnoughSlowPaths) {

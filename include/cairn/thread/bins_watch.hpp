@@ -24,8 +24,10 @@ public:
         seen_at_ = std::min(overdraft, seen_at_);
         ++slow_paths_;
     }
-    bool is_due(std::size_t overdraft, std::size_t step, unsigned patience) const {
-        return overdraft > seen_at_ + step && slow_paths_ >= patience;
+    /// step(): the step, in bytes, which is asked for where it decides.
+    template <class Step>
+    bool is_due(std::size_t overdraft, unsigned patience, Step step) const {
+        return overdraft > seen_at_ && slow_paths_ >= patience && overdraft > seen_at_ + step();
     }
     void looked(std::size_t overdraft) { *this = BinsWatch(overdraft); }
 

@@ -101,11 +101,10 @@ public:
     /// Of so many bytes, what a heap may have free, with so many in use.
     std::size_t share(std::size_t bytes) const { return global_->share(bytes); }
 
-    /// For others to know, who may visit the heap before memory grows.
-    void note_overdraft() {
-        overdraft_.note<Discipline>(overdraft(), tray_, global_->notices().wanted_visits());
+    /// For others to know, who may visit the heap before memory grows: that there is so much overdraft.
+    void note_overdraft(std::size_t bytes) {
+        overdraft_.note<Discipline>(bytes, tray_, global_->notices().wanted_visits());
     }
-    void no_overdraft() { overdraft_.none(); }
     void overdraft_visited() { overdraft_.visited(overdraft(), tray_); }
 
     /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.

@@ -29,8 +29,6 @@ public:
         }
     }
 
-    void none() { known_ = 0; }
-
     /// After a visit: what there is now had to stay.
     void visited(std::size_t bytes, PendingSuperblocks &tray) {
         known_ = bytes;

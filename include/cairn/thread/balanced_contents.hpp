@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+//
+// Balanced contents: the superblocks of one heap, in its bins and its holdings, and how much of them may be free.
+//
+// Adds:    keeping the emptiness invariant, paying for what is touched, giving all of it up.
+// Needs:   Holdings, and GlobalHeap below.
+// Keeps:   every superblock of the heap is in one bin or one place of its holdings.
+// Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor.
+// Cost:    settle some 20 instructions where the heap is not too empty.
+// Source:  Hoard, section 3.1.
+#pragma once
+
+#include <cairn/thread/bins.hpp>
+#include <cairn/thread/bins_watch.hpp>
+#include <cairn/thread/holdings.hpp>
+
+namespace cairn {
+
+template <class Global>
+class BalancedContents {
+public:
+    using Classes = typename Global::SizeClasses;
+    using Discipline = typename Global::Emptiness;
+    using Bin = Bins<Classes::count>;
+
+    constexpr BalancedContents() = default;
+
+    /// The superblocks to allocate from; and what of them the fast paths find.
+    Bin &bins() { return hidden_ ? hidden_bins_ : shown_bins_; }
+    CAIRN_INLINE const Bin &shown_bins() const { return shown_bins_; }
+    Holdings<Global> &holdings() { return holdings_; }
+
+    /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
+    CAIRN_INLINE void settle() {
+        holdings_.empty_tray();
+        if (const std::size_t overdraft = holdings_.overdraft(); CAIRN_UNLIKELY(overdraft != 0)) {
+            settle_overdraft(overdraft);
+        } else {
+            watch_.slow_path(0);
+            holdings_.note_overdraft(0);
+        }
+        if (CAIRN_UNLIKELY(holdings_.tray().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
+            visit_myself();
+            holdings_.note_overdraft(holdings_.overdraft());
+        }
+    }
+
+    /// Every superblock to the global heap, but for those about which a notice is on its way.
+    void give_all() {
+        holdings_.empty_tray();
+        empty_bins([](const OwnerLine *) { return true; });
+        holdings_.give_all();
+    }
+
+    /// The superblocks without live blocks. False if there was none.
+    bool give_empty() {
+        empty_bins([](const OwnerLine *s) { return s->accounted == 0; });
+        settle();
+        return holdings_.give_empty();
+    }
+
+    /// From now on the fast paths find nothing here. The superblocks that they know go to the global heap.
+    void hide() {
+        holdings_.hide();
+        give_all();
+        hidden_ = true;
+    }
+
+    /// In the child of a fork: the global heap has adopted everything.
+    void forget() {
+        bins().forget();
+        holdings_.reset_after_fork();
+    }
+
+protected:
+    /// Cuts blocks from a superblock; what that touches for the first time is paid for.
+    void carve(OwnerLine *s) {
+        touched_ += holdings_.carve(s);
+        if (CAIRN_UNLIKELY(touched_ >= holdings_.share(slot_size))) {
+            holdings_.global().pay(touched_);
+            touched_ = 0;
+        }
+    }
+
+private:
+    CAIRN_NOINLINE void settle_overdraft(std::size_t overdraft) {
+        if (holdings_.places().empty() != nullptr) {
+            holdings_.give_surplus(0);
+            overdraft = holdings_.overdraft();
+        }
+        watch_.slow_path(overdraft);
+        const auto step = [this] { return holdings_.share(Discipline::bins_step); };
+        if (CAIRN_UNLIKELY(watch_.is_due(overdraft, Discipline::bins_patience, step))) {
+            thin_bins();
+            overdraft = holdings_.overdraft();
+        }
+        holdings_.note_overdraft(overdraft);
+    }
+
+    /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
+    CAIRN_COLD void thin_bins() {
+        for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);) {
+            holdings_.place_anew(bins().take(slack.take_widest()));
+        }
+        holdings_.give_surplus(0);
+        watch_.looked(holdings_.overdraft());
+    }
+
+    /// What a visitor wanted to do, who met us inside: memory was about to grow.
+    CAIRN_COLD void visit_myself() {
+        holdings_.tray().asked.store(false, std::memory_order_relaxed);
+        holdings_.give_surplus();
+        if (holdings_.overdraft() == 0) {
+            return;
+        }
+        empty_bins([this](OwnerLine *s) {
+            if (s->accounted != 0) {
+                holdings_.drop_uncarved(s);
+            }
+            return s->accounted == 0;
+        });
+        thin_bins();
+        holdings_.give_surplus();
+    }
+
+    /// Those for which leaves() holds.
+    template <class Leaves>
+    void empty_bins(Leaves leaves) {
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            if (!bins().is_empty(c)) {
+                OwnerLine *const s = bins().at(c);
+                holdings_.account(s);
+                if (leaves(s)) {
+                    holdings_.place_anew(bins().take(c));
+                }
+            }
+        }
+    }
+
+    Bin shown_bins_;
+    bool hidden_ = false;
+    std::uint32_t touched_ = 0; ///< bytes touched for the first time, to be paid a slot at a time
+    BinsWatch watch_;
+    Holdings<Global> holdings_;
+    Bin hidden_bins_; ///< last: of use only where the fast paths are to find nothing
+};
+
+} // namespace cairn
