@@ -45,9 +45,9 @@ SuperblockMaker<Classes> &maker() {
     return heap.levels().global().maker();
 }
 
-/// Odd: no fast path takes it for a thread's heap.
+/// No free() takes it for a thread's heap.
 void *mark_of(const FirstClassHeap &h) {
-    return reinterpret_cast<void *>(address_of(&h) | 1);
+    return reinterpret_cast<void *>(address_of(&h) | superblock::no_thread_heap);
 }
 
 void mark_slots(OwnerLine *s, SlotKind kind) {
@@ -93,20 +93,9 @@ OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
     if (WindowMap::kind(address) != WindowKind::segment) {
         return nullptr;
     }
-    Segment *const segment = Segment::of(address);
-    const unsigned slot = Segment::slot_of(address);
-    if (segment->kind(slot) != SlotKind::large_rest) {
-        return nullptr;
-    }
-    // The descriptor of a superblock of several slots is the first one's.
-    const auto start = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
-    for (const unsigned first : {slot, start}) {
-        OwnerLine *const s = &segment->owner_lines[first];
-        if (shared_of(s)->owner.load(std::memory_order_relaxed) == mark_of(h) && slot - first < s->slots) {
-            return s;
-        }
-    }
-    return nullptr;
+    OwnerLine *const s = owner_line_of(first_line_at(address));
+    const bool mine = shared_of(s)->owner.load(std::memory_order_relaxed) == mark_of(h);
+    return mine && address - memory_of(s) < span_of(s) ? s : nullptr;
 }
 
 /// Where it belongs by how full it is now.

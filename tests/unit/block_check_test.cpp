@@ -148,6 +148,61 @@ TEST_F(BlockCheck, AFreeBlockIsADoubleFree) {
     EXPECT_DEATH(check_live(small_, c, "free of"), twice) << "freed by another thread";
 }
 
+TEST_F(BlockCheck, TheQuickLookFindsLiveBlocksOfThreadHeaps) {
+    for (OwnerLine *s : {small_, medium_}) {
+        std::atomic<void *> &owner = shared_of(s)->owner;
+        const std::size_t size = shared_of(s)->block_size;
+        while (carve(s)) {
+        }
+        const std::uintptr_t last = memory_of(s) + (shared_of(s)->capacity - 1u) * size;
+        while (!is_end(s->free)) {
+            pop_one(s);
+        }
+        EXPECT_EQ(quick_find(last), nullptr) << "in no heap";
+        for (const std::uintptr_t heap : {0x1000, 0x1001}) {
+            if (heap % 2 == 0 && s == medium_) {
+                continue; // Notices::mark_owner
+            }
+            owner = reinterpret_cast<void *>(heap);
+            EXPECT_EQ(quick_find(memory_of(s)), s);
+            EXPECT_EQ(quick_find(memory_of(s) + size), s);
+            EXPECT_EQ(quick_find(last), s);
+            EXPECT_EQ(quick_find(last + 16), nullptr) << "no start";
+        }
+        owner = reinterpret_cast<void *>(0x1000 | no_thread_heap);
+        EXPECT_EQ(quick_find(last), nullptr) << "a first-class heap's";
+        owner = reinterpret_cast<void *>(0x1001);
+        EXPECT_EQ(quick_find(last), s);
+        push(s, last);
+        EXPECT_EQ(quick_find(last), nullptr) << "free";
+    }
+    EXPECT_EQ(quick_find(address_of(at(20))), nullptr) << "a large block";
+    EXPECT_EQ(quick_find(address_of(&segment()) - slot_size), nullptr) << "not in this heap";
+}
+
+TEST_F(BlockCheck, WhatALongSuperblockLeavesBehindLeadsNowhere) {
+    OwnerLine *const short_one = make(8, 1, block_size);
+    OwnerLine *const inside = make(12, 1, block_size);
+    shared_of(short_one)->owner = shared_of(inside)->owner = reinterpret_cast<void *>(0x1000);
+    segment().set_kinds(9, 1, SlotKind::large);
+    segment().shared_lines[9].starts_below = 1;
+    for (OwnerLine *s : {short_one, inside}) {
+        while (carve(s)) {
+        }
+        while (!is_end(s->free)) {
+            pop_one(s);
+        }
+    }
+    expect_found(at(12), Found::block, inside);
+    EXPECT_EQ(quick_find(address_of(at(12))), inside);
+    for (const unsigned slot : {9u, 10u, 15u}) {
+        for (std::size_t offset = 0; offset < slot_size; offset += 8) {
+            ASSERT_EQ(quick_find(address_of(at(slot, offset))), nullptr) << slot << ' ' << offset;
+        }
+    }
+    expect_found(at(9), Found::large, &segment().owner_lines[9]);
+}
+
 TEST_F(BlockCheck, TheLastOfAListIsKnownToo) {
     while (!is_end(small_->free)) {
         pop_one(small_);

@@ -283,14 +283,7 @@ private:
 
     static unsigned number_of(const Heap *heap) { return const_cast<Heap *>(heap)->holdings().number(); }
 
-    static OwnerLine *superblock_of(const void *p) {
-        Segment *const segment = Segment::of(address_of(p));
-        unsigned slot = Segment::slot_of(address_of(p));
-        if (segment->kind(slot) == SlotKind::rest) {
-            slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
-        }
-        return &segment->owner_lines[slot];
-    }
+    static OwnerLine *superblock_of(const void *p) { return superblock::superblock_at(address_of(p)); }
 
     std::set<Segment *> all_segments() const {
         std::set<Segment *> all;

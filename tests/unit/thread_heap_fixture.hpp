@@ -32,13 +32,9 @@ protected:
     }
 
     static OwnerLine *superblock_of(const void *p) {
-        Segment *const segment = Segment::of(address_of(p));
-        unsigned slot = Segment::slot_of(address_of(p));
-        if (segment->kind(slot) == SlotKind::rest) {
-            slot = static_cast<unsigned>(align_down(slot, segment->owner_lines[slot].slots));
-        }
-        EXPECT_EQ(segment->kind(slot), SlotKind::superblock);
-        return &segment->owner_lines[slot];
+        OwnerLine *const s = superblock::superblock_at(address_of(p));
+        EXPECT_NE(s, nullptr);
+        return s;
     }
 
     bool owns(Heap &heap, const OwnerLine *s) {

@@ -69,6 +69,9 @@ struct alignas(platform::line_pair) SharedLine {
     std::uint16_t
         marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
     std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
+    std::atomic<std::uint8_t>
+        rest; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
+              ///< to a live block, a remnant for any other one
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
 

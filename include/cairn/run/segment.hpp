@@ -100,6 +100,11 @@ inline SharedLine *shared_line_at(std::uintptr_t address) {
     return reinterpret_cast<SharedLine *>(align_down(address, window_size) + shared_line_offset +
                                           (address / scale & mask));
 }
+/// The line of the superblock of a live block at `address`. For any other address: of some slot of the same segment.
+inline SharedLine *first_line_at(std::uintptr_t address) {
+    SharedLine *const line = shared_line_at(address);
+    return line - line->rest.load(std::memory_order_relaxed);
+}
 inline std::uintptr_t memory_of(const OwnerLine *line) {
     const Segment *segment = Segment::of(line);
     return segment->address_of_slot(segment->slot_of(line));

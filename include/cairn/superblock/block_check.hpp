@@ -3,16 +3,15 @@
 // Block check: what a pointer that a program hands back really is.
 //
 // Adds:    find (which kind of block, or the end of the program), find_long where it is in no superblock; check_live (is it
-//          a block's start, and not free); quick_find, for nearly all of them.
+//          a block's start, and not free). quick_find.hpp is for nearly all of them.
 // Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line
 //          that says what was asked, the address, and the size class where there is one.
 // Threads: any.
-// Cost:    quick_find some 25 instructions, find and check_live together some 60.
+// Cost:    find and check_live together some 60 instructions.
 #pragma once
 
-#include <cairn/run/window_map.hpp>
-#include <cairn/superblock/superblock.hpp>
+#include <cairn/superblock/quick_find.hpp>
 
 namespace cairn::superblock {
 
@@ -28,22 +27,6 @@ struct Found {
     platform::fatal({"double free: ", what, " ", p, ", a free block of size class ", size});
 }
 
-/// The shared line of the superblock of a live block, if that has one slot and is in a thread's heap; else nullptr: find() and
-/// check_live() know.
-CAIRN_INLINE SharedLine *quick_find(std::uintptr_t block) {
-    if (CAIRN_UNLIKELY(WindowMap::kind(block) != WindowKind::segment)) {
-        return nullptr;
-    }
-    SharedLine *const shared = shared_line_at(block);
-    // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
-    const std::uintptr_t owner = address_of(shared->owner.load(std::memory_order_relaxed));
-    const bool is_one = owner != 0 && owner % 2 == 0; // odd: of several slots, or nobody's fast path may know
-    return CAIRN_LIKELY(is_one && is_block_start(shared, block % slot_size) &&
-                        !looks_free(block, shared, slot_size))
-               ? shared
-               : nullptr;
-}
-
 /// The superblock that an address lies in; nullptr for any other. One of several slots lies at a multiple of their number.
 inline OwnerLine *superblock_at(std::uintptr_t address) {
     if (CAIRN_UNLIKELY(WindowMap::kind(address) != WindowKind::segment)) {
@@ -55,7 +38,7 @@ inline OwnerLine *superblock_at(std::uintptr_t address) {
     case SlotKind::superblock:
         return &segment->owner_lines[slot];
     case SlotKind::rest:
-        return &segment->owner_lines[align_down(slot, segment->owner_lines[slot].slots)];
+        return owner_line_of(first_line_at(address));
     default:
         return nullptr;
     }
@@ -112,13 +95,6 @@ inline bool list_holds(std::uintptr_t head, std::uintptr_t block, std::uint64_t 
         head = word_of(align_down(head, 8)) ^ cookie;
     }
     return false;
-}
-
-/// Whether it is the start of a live block of the superblock at `s`, but for one chance in 2^47 that it is and says no.
-CAIRN_INLINE bool is_live(const OwnerLine *s, std::uintptr_t block) {
-    const SharedLine *const shared = shared_of(s);
-    return is_block_start(shared, block - memory_of(s)) &&
-           !looks_free(block, shared, shared->slots * slot_size);
 }
 
 /// Whether a block that looks free, which a program's data do by one chance in 2^47, is in a list. A block moves from the chains of

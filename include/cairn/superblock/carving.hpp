@@ -78,8 +78,9 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     s->extent = extent;
     s->size_class = static_cast<std::uint8_t>(size_class);
     s->place = Place::nowhere;
-    for (unsigned i = 1; i < s->slots; ++i) {
-        s[i].slots = s->slots; // so that the superblock is found from any of its slots
+    for (unsigned i = 0; i < s->slots; ++i) {
+        shared[i].rest.store(static_cast<std::uint8_t>(i),
+                             std::memory_order_relaxed); // found from any of its slots
     }
     shared->key = s->cookie ^ memory_of(s);
     shared->reciprocal = reciprocal_of(block_size);

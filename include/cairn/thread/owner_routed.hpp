@@ -40,18 +40,12 @@ public:
         return CAIRN_LIKELY(size <= Classes::table_limit) ? threads_.mine()->try_malloc_small(size) : nullptr;
     }
     CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
-        threads_.mine()->presence().end();
-        if (size > Classes::largest) {
-            bool clean = false;
-            return this->malloc_long(size, 1, clean);
-        }
-        const unsigned c = Classes::class_of(size);
-        if (size > Classes::table_limit) {
-            if (void *const p = threads_.mine()->try_malloc_class(c)) {
+        if (size > Classes::table_limit && size <= Classes::largest) {
+            if (void *const p = threads_.mine()->try_malloc_class(Classes::class_of(size))) {
                 return p;
             }
         }
-        return this->malloc_of_class(c);
+        return malloc_slower(size);
     }
 
     /// `alignment` is a power of two.
@@ -105,8 +99,8 @@ public:
     /// A block of `size` with the old one's contents, in place where that is possible; nullptr, and the old
     /// one is untouched, when out of memory. p is a live block.
     void *reallocate(void *p, std::size_t size) {
-        const SharedLine *const quick = superblock::quick_find(address_of(p));
-        std::size_t before = CAIRN_LIKELY(quick != nullptr) ? quick->block_size : 0;
+        const OwnerLine *const quick = superblock::quick_find(address_of(p));
+        std::size_t before = CAIRN_LIKELY(quick != nullptr) ? shared_of(quick)->block_size : 0;
         if (CAIRN_UNLIKELY(before == 0)) {
             const Found found = this->find(p, "realloc of");
             if (found.kind != Found::block) {
@@ -118,6 +112,15 @@ public:
     }
 
 private:
+    CAIRN_NOINLINE void *malloc_slower(std::size_t size) {
+        threads_.mine()->presence().end();
+        if (size > Classes::largest) {
+            bool clean = false;
+            return this->malloc_long(size, 1, clean);
+        }
+        return this->malloc_of_class(Classes::class_of(size));
+    }
+
     CAIRN_NOINLINE void *reallocate_long(const Found &found, void *p, std::size_t size) {
         const std::size_t before = this->size_of(found, p, "realloc of");
         if (size <= before && size >= before / 2) {
@@ -146,9 +149,15 @@ private:
             return;
         }
         Heap *const heap = self.threads_.heap_for_frees();
-        SharedLine *const shared = superblock::quick_find(address_of(p));
-        if (shared != nullptr && !heap->owns(owner_line_of(shared))) {
-            return self.free_of_others(owner_line_of(shared), address_of(p), heap);
+        const std::uintptr_t block = address_of(p);
+        if (OwnerLine *const s = superblock::quick_find(block)) {
+            if (!heap->owns(s)) {
+                return self.free_of_others(s, block, heap);
+            }
+            bool border = false;
+            if (heap->free_inside(s, block, border)) {
+                return border ? self.look_at(heap, s) : void();
+            }
         }
         self.free_checked(p, heap);
     }

@@ -32,8 +32,8 @@ public:
 
     /// Usable bytes of a live block.
     std::size_t getSize(const void *p) {
-        const SharedLine *const quick = superblock::quick_find(address_of(p));
-        return CAIRN_LIKELY(quick != nullptr) ? quick->block_size
+        const OwnerLine *const quick = superblock::quick_find(address_of(p));
+        return CAIRN_LIKELY(quick != nullptr) ? shared_of(quick)->block_size
                                               : size_of(find(p, "size asked of"), p, "size asked of");
     }
 
@@ -128,16 +128,12 @@ protected:
         return levels_.give_up_caches() || mine;
     }
 
-    /// Frees for `heap`: its own superblocks directly, others' as remote frees.
+    /// Frees for `heap` what no quick look knew to be a live block, or to be still in its heap.
     CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
         OwnerLine *const s = superblock::superblock_at(address_of(p));
         if (s == nullptr) {
             levels_.long_blocks().free(superblock::find_long(p, "free of"), p, heap->holdings().number());
             return note_surplus();
-        }
-        bool border = false;
-        if (heap->owns(s) && heap->free_inside(s, address_of(p), border)) {
-            return border ? look_at(heap, s) : void();
         }
         superblock::check_live(s, p, "free of", levels_);
         free_of_others(s, address_of(p), heap);

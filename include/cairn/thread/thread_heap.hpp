@@ -75,11 +75,11 @@ public:
     /// A checked block of a superblock that this heap owns, in a section. True: call look_at(s), a border was reached.
     CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
 
-    /// A block of a superblock of any length; `border`: as for free_local. False if that is not this heap's, or the block not
-    /// live: nothing has happened.
+    /// A checked block of a superblock of any length; `border`: as for free_local. False if that is not this heap's: nothing has
+    /// happened.
     bool free_inside(OwnerLine *s, std::uintptr_t block, bool &border) {
         presence_.enter_for(s);
-        const bool mine = owns(s) && superblock::is_live(s, block);
+        const bool mine = owns(s);
         border = mine && free_local(s, block);
         presence_.end();
         return mine;
