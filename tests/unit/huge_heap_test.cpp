@@ -147,6 +147,77 @@ TEST_F(HugeHeapTest, TheBestFitIsTaken) {
     }
 }
 
+TEST_F(HugeHeapTest, WhereACachedMappingWouldHaveToGoItGetsAnotherLength) {
+    char *const p = malloc(60_MiB);
+    p[0] = p[40_MiB] = 'x';
+    free(p);
+    ASSERT_EQ(malloc(45_MiB), p);
+    EXPECT_FALSE(clean_);
+    EXPECT_EQ(p[40_MiB], 'x') << "with its pages";
+    EXPECT_EQ(heap_.size_of(p), 45_MiB);
+    EXPECT_EQ(heap_.cached_bytes(), 0u);
+    EXPECT_FALSE(test::mapped(p + 45_MiB)) << "the rest went back";
+    free(p);
+    char *const longer = malloc(100_MiB);
+    EXPECT_FALSE(clean_);
+    EXPECT_EQ(longer[40_MiB], 'x');
+    EXPECT_EQ(longer[45_MiB] | longer[100_MiB - 1], 0);
+    EXPECT_EQ(heap_.size_of(longer), 100_MiB);
+    EXPECT_EQ(heap_.cached_bytes(), 0u);
+    EXPECT_EQ(runs_.space().mapped(), 100_MiB);
+}
+
+TEST_F(HugeHeapTest, WhatIsInTheWayIsMovedAround) {
+    char *const next = malloc(60_MiB);
+    char *const p = malloc(60_MiB);
+    ASSERT_EQ(p + 2 * window_size, next);
+    p[40_MiB] = 'x';
+    free(p);
+    char *const longer = malloc(100_MiB);
+    EXPECT_NE(longer, p);
+    EXPECT_FALSE(clean_);
+    EXPECT_EQ(longer[40_MiB], 'x');
+    EXPECT_FALSE(test::mapped(p));
+}
+
+TEST_F(HugeHeapTest, OnlyTheNearestGetsAnotherLength) {
+    char *const near = malloc(70_MiB);
+    char *const far = malloc(120_MiB);
+    far[0] = near[0] = 'x';
+    free(near);
+    free(far);
+    EXPECT_EQ(malloc(60_MiB), near);
+    EXPECT_EQ(heap_.cached_bytes(), 120_MiB);
+    char *const longest = malloc(481_MiB);
+    EXPECT_EQ(longest[0], 0) << "120 are less than a quarter";
+    EXPECT_TRUE(clean_);
+}
+
+TEST_F(HugeHeapTest, WhatAMappingGrowsByIsPaid) {
+    char *const near = malloc(60_MiB);
+    char *const far = malloc(150_MiB);
+    free(near);
+    free(far);
+    EXPECT_NE(malloc(100_MiB), nullptr);
+    EXPECT_FALSE(clean_);
+    EXPECT_FALSE(test::mapped(far));
+    EXPECT_EQ(heap_.cached_bytes(), 0u);
+}
+
+TEST_F(HugeHeapTest, AMappingThatCanNotGrowMakesRoomForANewOne) {
+    char *const next = malloc(60_MiB);
+    char *const p = malloc(60_MiB);
+    ASSERT_EQ(p + 2 * window_size, next) << "no growth in place";
+    p[0] = 'x';
+    free(p);
+    const auto grows = [&] {
+        test::limit_address_space(60_MiB); // no place of 100 to move to, but with those 60
+        const char *const longer = malloc(100_MiB);
+        return longer != nullptr && clean_ && longer[0] == 0 && heap_.cached_bytes() == 0 ? 0 : 1;
+    };
+    EXPECT_EXIT(_exit(grows()), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(HugeHeapTest, NothingStaysThroughTwoTicks) {
     char *const early = malloc(20_MiB);
     char *const late = malloc(30_MiB);
@@ -207,7 +278,7 @@ TEST_F(HugeHeapTest, WhenMemoryIsNeededElsewhereTheLongestGoFirst) {
     heap_.make_room(35_MiB);
     EXPECT_FALSE(test::mapped(large));
     EXPECT_EQ(heap_.cached_bytes(), 50_MiB);
-    char *const other = malloc(50_MiB); // no cached one serves
+    char *const other = malloc(50_MiB, 2 * window_size); // no cached one serves
     EXPECT_TRUE(clean_);
     EXPECT_EQ(heap_.cached_bytes(), 20_MiB) << "ten more than there ever were";
     EXPECT_TRUE(test::mapped(small));

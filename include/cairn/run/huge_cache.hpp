@@ -3,8 +3,8 @@
 // Huge cache: a few freed huge mappings, kept for a short time, because the faults of a new one cost far more
 // than the calls that make it.
 //
-// Adds:    put, take (best fit, at most an eighth too long), and what to unmap: at a tick of the purge clock, or
-//          when memory is needed elsewhere.
+// Adds:    put, take (at most an eighth too long), take_near (to be made longer or shorter), and what to unmap: at a tick of the
+//          purge clock, or when memory is needed elsewhere.
 // Keeps:   at most `slots` mappings and `limit` bytes; none through two ticks.
 // Threads: the caller holds a lock; `bytes` any.
 // Cost:    a look at 16 entries.
@@ -40,22 +40,14 @@ public:
         return false;
     }
 
+    /// The best fit.
     bool take(std::size_t bytes, HugeBlock &out) {
-        Entry *best = nullptr;
-        for (Entry &entry : entries_) {
-            const HugeBlock &block = entry.block;
-            if (block.memory != nullptr && block.bytes >= bytes && block.bytes - bytes <= bytes / 8 &&
-                (best == nullptr || block.bytes < best->block.bytes)) {
-                best = &entry;
-            }
-        }
-        if (best == nullptr) {
-            return false;
-        }
-        out.memory = best->block.memory;
-        out.bytes = best->block.bytes;
-        drop(*best);
-        return true;
+        return take_if(bytes, out, [=](std::size_t has) { return has >= bytes && has - bytes <= bytes / 8; });
+    }
+
+    /// The nearest that is a quarter as long to four times as long.
+    bool take_near(std::size_t bytes, HugeBlock &out) {
+        return take_if(bytes, out, [=](std::size_t has) { return has >= bytes / 4 && has / 4 <= bytes; });
     }
 
     /// One tick: what has been here since the last one. `all`: everything.
@@ -104,6 +96,25 @@ private:
         HugeBlock block;
         unsigned ticks = 0;
     };
+
+    template <class Serves>
+    bool take_if(std::size_t bytes, HugeBlock &out, Serves serves) {
+        const auto off = [=](std::size_t has) { return has > bytes ? has - bytes : bytes - has; };
+        Entry *best = nullptr;
+        for (Entry &entry : entries_) {
+            if (entry.block.memory != nullptr && serves(entry.block.bytes) &&
+                (best == nullptr || off(entry.block.bytes) < off(best->block.bytes))) {
+                best = &entry;
+            }
+        }
+        if (best == nullptr) {
+            return false;
+        }
+        out.memory = best->block.memory;
+        out.bytes = best->block.bytes;
+        drop(*best);
+        return true;
+    }
 
     void drop(Entry &entry) {
         bytes_.store(bytes() - entry.block.bytes, std::memory_order_relaxed);

@@ -59,6 +59,17 @@ public:
 
     void repair_after_fork() { in_flight_.store(0, std::memory_order_relaxed); }
 
+    /// The same pages in a mapping of another length, in place or moved. nullptr: nothing has changed.
+    char *resize(char *p, std::size_t before, std::size_t bytes) {
+        if (resize_in_place(p, before, bytes)) {
+            return p;
+        }
+        return bytes > before ? move(p, before, bytes) : nullptr;
+    }
+
+private:
+    static constexpr std::size_t guard_ = slot_size;
+
     bool resize_in_place(void *p, std::size_t before, std::size_t bytes) {
         const bool reaches_the_next = align_up(bytes, window_size) - bytes < guard_; // p starts a window
         if ((bytes > before && reaches_the_next) || !platform::vm::resize_in_place(p, before, bytes)) {
@@ -98,9 +109,6 @@ public:
         runs_.pay(PurgingRuns::beside_blocks);
         return to;
     }
-
-private:
-    static constexpr std::size_t guard_ = slot_size;
 
     char *map_anew(std::size_t bytes, std::size_t alignment) {
         sync::Guard hold(runs_.lock());
