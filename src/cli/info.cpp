@@ -66,6 +66,8 @@ Json gather() {
         {"share", Limits::share},
         {"runs_slack", PurgingRuns::beside_blocks.slack},
         {"runs_fraction", 1.0 / PurgingRuns::beside_blocks.fraction},
+        {"runs_and_mappings_slack", PurgingRuns::beside_mappings.slack},
+        {"runs_and_mappings_fraction", 1.0 / PurgingRuns::beside_mappings.fraction},
         {"runs_slack_for_superblocks", PurgingRuns::beside_superblocks.slack},
         {"runs_fraction_for_superblocks", 1.0 / PurgingRuns::beside_superblocks.fraction},
         {"heaps_for_each_processor", HeapsInUse::for_each_processor},
@@ -109,8 +111,10 @@ void print(const Json &all) {
               << " / (1 - f) freed of others'\n                 superblocks and gathered, " << bound["heap"]
               << " for the heap itself"
               << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
-              << bound["runs_slack"] << " bytes; for superblocks " << bound["runs_fraction_for_superblocks"]
-              << ", or " << bound["runs_slack_for_superblocks"] << " bytes"
+              << bound["runs_slack"] << " bytes; with cached mappings " << bound["runs_and_mappings_fraction"]
+              << ", or\n                 " << bound["runs_and_mappings_slack"] << " bytes; for superblocks "
+              << bound["runs_fraction_for_superblocks"] << ", or " << bound["runs_slack_for_superblocks"]
+              << " bytes"
               << "\n\nallocators (cairn "
                  "run --allocator NAME)\n ";
     for (const Json &name : all["allocators"]) {

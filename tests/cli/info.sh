@@ -26,6 +26,7 @@ assert info["system"]["page_size"] == int(sys.argv[1])
 assert options["purge_delay"]["value"] == "2s" and options["purge_delay"]["default"] == "500ms"
 assert options["huge_pages"]["value"] == "dense" and options["retain"]["value"] == "1M"
 assert 0 < bound["f"] < 1 and bound["ks"] <= 128 << 10
+assert bound["runs_slack"] <= bound["runs_and_mappings_slack"] and bound["runs_fraction"] <= bound["runs_and_mappings_fraction"] < 1
 assert all(a["block_size"] < b["block_size"] for a, b in zip(classes, classes[1:]))
 assert all(c["blocks"] == c["superblock"] // c["block_size"] >= 8 for c in classes)
 assert {c["superblock"] for c in classes} >= {bound["superblock_small"], bound["superblock_longest"]}
