@@ -55,6 +55,7 @@ public:
         const unsigned slot = segment->slot_of(run.first);
         segment->set_kinds(slot + 1, slots - 1, SlotKind::large_rest);
         segment->set_kinds(slot, 1, SlotKind::large);
+        shared_of(run.first)->rest.store(0, std::memory_order_relaxed); // relaxed: in the pointer's history
         return begin(run.first, size);
     }
 

@@ -22,11 +22,14 @@ inline constexpr std::uintptr_t no_thread_heap = 3;
 inline OwnerLine *quick_find_in_several(std::uintptr_t block) {
     SharedLine *const shared = first_line_at(block);
     OwnerLine *const s = owner_line_of(shared);
-    // relaxed: as below. From where a remnant of `rest` leads no offset is that of a block.
+    // relaxed: as below. Of a live block that is in no thread's heap nothing else is asked: who gets that slot may be changing it.
     const std::uintptr_t owner = address_of(shared->owner.load(std::memory_order_relaxed));
+    if ((owner & no_thread_heap) != 1) {
+        return nullptr;
+    }
     const bool is_live =
         is_block_start(shared, block - memory_of(s)) && !looks_free(block, shared, shared->slots * slot_size);
-    return (owner & no_thread_heap) == 1 && is_live ? s : nullptr;
+    return is_live ? s : nullptr;
 }
 
 /// The superblock of a live block, if that is in a thread's heap; else nullptr.
