@@ -193,6 +193,12 @@ TEST_F(HugeHeapTest, OnlyTheNearestGetsAnotherLength) {
     EXPECT_TRUE(clean_);
 }
 
+TEST_F(HugeHeapTest, OneThatIsMuchTooLongIsNotMadeShorter) {
+    free(malloc(250_MiB));
+    EXPECT_NE(malloc(60_MiB), nullptr);
+    EXPECT_TRUE(clean_) << "250 are more than four times as long";
+}
+
 TEST_F(HugeHeapTest, WhatAMappingGrowsByIsPaid) {
     char *const near = malloc(60_MiB);
     char *const far = malloc(150_MiB);
