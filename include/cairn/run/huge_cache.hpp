@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge cache: a few freed huge mappings, kept for a short time, because the faults of a new one cost far more
-// than the calls that make it.
+// Huge cache: a few freed huge mappings, and what others have too much, kept for a short time, because the faults of a new
+// one cost far more than the calls that make it.
 //
-// Adds:    put, take (at most an eighth too long), take_near (to be made longer or shorter), and what to unmap: at a tick of the
-//          purge clock, or when memory is needed elsewhere.
-// Keeps:   at most `slots` mappings and `limit` bytes; none through two ticks.
+// Adds:    put, take (what is too long stays, where it is), take_shorter (to be made longer), take_at (to go on with), and what to
+//          unmap: at a tick of the purge clock, or when memory is needed elsewhere.
+// Keeps:   at most `slots` pieces and `limit` bytes; none through two ticks. Pieces that touch are a chain, which serves as a
+//          whole; to the kernel it is one mapping, since mappings do not touch each other.
 // Threads: the caller holds a lock; `bytes` any.
-// Cost:    a look at 16 entries.
+// Cost:    looks at 16 entries, and again for each piece.
 #pragma once
 
 #include <cairn/run/huge_table.hpp>
+
+#include <algorithm>
 
 namespace cairn {
 
@@ -19,7 +22,7 @@ public:
     static constexpr std::size_t slots = 16;
     static constexpr std::size_t limit = 256_MiB;
 
-    /// Mappings to give back, once the lock is released.
+    /// Memory to give back, once the lock is released.
     struct Old {
         HugeBlock blocks[slots];
         std::size_t count = 0;
@@ -27,27 +30,36 @@ public:
 
     /// False when there is no room.
     bool put(const HugeBlock &dead) {
-        if (bytes() + dead.bytes > limit) {
+        Entry *const entry = bytes() + dead.bytes <= limit ? entry_at(nullptr) : nullptr;
+        if (entry == nullptr) {
             return false;
         }
-        for (Entry &entry : entries_) {
-            if (entry.block.memory == nullptr) {
-                entry = {dead, 0};
-                bytes_.store(bytes() + dead.bytes, std::memory_order_relaxed);
-                return true;
-            }
-        }
-        return false;
+        *entry = {dead, 0};
+        bytes_.store(bytes() + dead.bytes, std::memory_order_relaxed);
+        return true;
     }
 
-    /// The best fit.
+    /// The start of the shortest chain that is long enough.
     bool take(std::size_t bytes, HugeBlock &out) {
-        return take_if(bytes, out, [=](std::size_t has) { return has >= bytes && has - bytes <= bytes / 8; });
+        return take_if(bytes, out, [=](std::size_t has) { return has >= bytes; });
     }
 
-    /// The nearest that is a quarter as long to four times as long.
-    bool take_near(std::size_t bytes, HugeBlock &out) {
-        return take_if(bytes, out, [=](std::size_t has) { return has >= bytes / 4 && has / 4 <= bytes; });
+    /// The longest chain that is not long enough, but a quarter.
+    bool take_shorter(std::size_t bytes, HugeBlock &out) {
+        return take_if(bytes, out, [=](std::size_t has) { return has < bytes && has >= bytes / 4; });
+    }
+
+    /// The start of the chain at `from`: so many bytes and up to an eighth more, or what there is. How many.
+    std::size_t take_at(const char *from, std::size_t bytes) {
+        std::size_t taken = 0;
+        for (Entry *piece; taken < bytes && (piece = entry_at(from + taken)) != nullptr;) {
+            const std::size_t wanted = bytes - taken;
+            const std::size_t part = piece->block.bytes <= wanted + bytes / 8 ? piece->block.bytes : wanted;
+            piece->block.memory += part;
+            shorten(*piece, part);
+            taken += part;
+        }
+        return taken;
     }
 
     /// One tick: what has been here since the last one. `all`: everything.
@@ -56,26 +68,30 @@ public:
         for (Entry &entry : entries_) {
             if (entry.block.memory != nullptr && (entry.ticks++ != 0 || all)) {
                 old.blocks[old.count++] = entry.block;
-                drop(entry);
+                shorten(entry, entry.block.bytes);
             }
         }
         return old;
     }
 
-    /// The longest mappings, until they are `wanted` bytes.
+    /// The ends of the longest chains, until they are `wanted` bytes, a step more or less.
     Old evict(std::size_t wanted) {
         Old old;
         for (std::size_t gone = 0; gone < wanted;) {
-            Entry *longest = &entries_[0];
-            for (Entry &entry : entries_) {
-                longest = entry.block.bytes > longest->block.bytes ? &entry : longest;
-            }
-            if (longest->block.memory == nullptr) {
+            Entry *longest = nullptr;
+            std::size_t length = 0;
+            for_each_chain([&](Entry &first, std::size_t has) {
+                longest = has > length ? &first : longest;
+                length = std::max(has, length);
+            });
+            if (longest == nullptr) {
                 break;
             }
-            gone += longest->block.bytes;
-            old.blocks[old.count++] = longest->block;
-            drop(*longest);
+            Entry &last = last_of(*longest);
+            const std::size_t part = std::min(last.block.bytes, align_up(wanted - gone, step_));
+            old.blocks[old.count++] = {last.block.end() - part, part, nullptr};
+            shorten(last, part);
+            gone += part;
         }
         return old;
     }
@@ -92,33 +108,62 @@ public:
     std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
 private:
+    static constexpr std::size_t step_ = 1_MiB;
+
     struct Entry {
         HugeBlock block;
         unsigned ticks = 0;
     };
 
+    /// The chain of the nearest length.
     template <class Serves>
     bool take_if(std::size_t bytes, HugeBlock &out, Serves serves) {
-        const auto off = [=](std::size_t has) { return has > bytes ? has - bytes : bytes - has; };
-        Entry *best = nullptr;
-        for (Entry &entry : entries_) {
-            if (entry.block.memory != nullptr && serves(entry.block.bytes) &&
-                (best == nullptr || off(entry.block.bytes) < off(best->block.bytes))) {
-                best = &entry;
+        std::size_t nearest = SIZE_MAX;
+        for_each_chain([&](const Entry &first, std::size_t has) {
+            const std::size_t off = has > bytes ? has - bytes : bytes - has;
+            if (serves(has) && off < nearest) {
+                nearest = off;
+                out.memory = first.block.memory;
             }
-        }
-        if (best == nullptr) {
+        });
+        if (nearest == SIZE_MAX) {
             return false;
         }
-        out.memory = best->block.memory;
-        out.bytes = best->block.bytes;
-        drop(*best);
+        out.bytes = take_at(out.memory, huge_length(bytes));
         return true;
     }
 
-    void drop(Entry &entry) {
-        bytes_.store(bytes() - entry.block.bytes, std::memory_order_relaxed);
-        entry.block = {};
+    template <class Visit>
+    void for_each_chain(Visit visit) {
+        for (Entry &first : entries_) {
+            const auto precedes = [&](const Entry &other) { return other.block.end() == first.block.memory; };
+            if (first.block.memory != nullptr && std::none_of(entries_, entries_ + slots, precedes)) {
+                visit(first, static_cast<std::size_t>(last_of(first).block.end() - first.block.memory));
+            }
+        }
+    }
+
+    Entry &last_of(Entry &first) {
+        Entry *last = &first;
+        for (Entry *next = last; next != nullptr; next = entry_at(last->block.end())) {
+            last = next;
+        }
+        return *last;
+    }
+
+    /// The piece that starts there; one that is none where that is nullptr.
+    Entry *entry_at(const char *memory) {
+        Entry *const found = std::find_if(entries_, entries_ + slots,
+                                          [=](const Entry &entry) { return entry.block.memory == memory; });
+        return found != entries_ + slots ? found : nullptr;
+    }
+
+    void shorten(Entry &entry, std::size_t by) {
+        bytes_.store(bytes() - by, std::memory_order_relaxed);
+        entry.block.bytes -= by;
+        if (entry.block.bytes == 0) {
+            entry = {};
+        }
     }
 
     Entry entries_[slots]{};

@@ -34,7 +34,8 @@ public:
             if (block == nullptr) {
                 return nullptr;
             }
-            if (alignment <= window_size && cache_.take(bytes, *block)) {
+            if (alignment <= window_size && cache_.take(bytes, *block) &&
+                is_aligned(block->memory, window_size)) {
                 table_.enter(block);
                 clean = false;
                 return block->memory;
@@ -84,16 +85,26 @@ public:
         // Out of the table first: once its pages have moved, the old address may be somebody else's.
         lock_.lock();
         HugeBlock *const block = bytes != 0 ? table_.remove(p) : nullptr;
-        lock_.unlock();
         if (block == nullptr) {
+            lock_.unlock();
             return nullptr;
         }
-        char *const to = mappings_.resize(block->memory, block->bytes, bytes);
+        const HugeBlock before = *block;
+        if (bytes > before.bytes) {
+            block->bytes += cache_.take_at(before.end(), huge_length(bytes) - before.bytes);
+        }
+        lock_.unlock();
+        const std::size_t length =
+            bytes < before.bytes ? std::min(huge_length(bytes), before.bytes) : std::max(bytes, block->bytes);
+        char *const to = mappings_.resize(block->memory, block->bytes, length);
+        sync::Guard hold(lock_);
         if (to != nullptr) {
             block->memory = to;
-            block->bytes = bytes;
+            block->bytes = length;
+        } else if (block->bytes != before.bytes &&
+                   cache_.put({before.end(), block->bytes - before.bytes, nullptr})) {
+            block->bytes = before.bytes;
         }
-        sync::Guard hold(lock_);
         table_.enter(block);
         return to;
     }

@@ -4,13 +4,14 @@
 //
 // Adds:    those four, with the account of address space.
 // Needs:   the run heap's lock and address space.
-// Keeps:   64 KiB behind each are nobody's, so that who writes on behind a block reaches no segment's descriptors.
+// Keeps:   64 KiB behind each are nobody's, so that who writes on behind it reaches no segment's descriptors.
 // Threads: any.
 // Errors:  nullptr or false: nothing has changed.
 // Cost:    system calls, under the run heap's lock where addresses are chosen.
 #pragma once
 
 #include <cairn/platform/random.hpp>
+#include <cairn/run/huge_table.hpp>
 #include <cairn/run/run_heap.hpp>
 
 namespace cairn {
@@ -59,20 +60,19 @@ public:
 
     void repair_after_fork() { in_flight_.store(0, std::memory_order_relaxed); }
 
-    /// The same pages in a mapping of another length, in place or moved. nullptr: nothing has changed.
+    /// The same pages in a mapping of another length that starts a window, in place or moved. nullptr: nothing has changed.
     char *resize(char *p, std::size_t before, std::size_t bytes) {
-        if (resize_in_place(p, before, bytes)) {
+        const bool starts_window = is_aligned(p, window_size);
+        if (starts_window && (bytes == before || resize_in_place(p, before, bytes))) {
             return p;
         }
-        return bytes > before ? move(p, before, bytes) : nullptr;
+        return bytes > before || !starts_window ? move(p, before, bytes) : nullptr;
     }
 
 private:
-    static constexpr std::size_t guard_ = slot_size;
-
     bool resize_in_place(void *p, std::size_t before, std::size_t bytes) {
-        const bool reaches_the_next = align_up(bytes, window_size) - bytes < guard_; // p starts a window
-        if ((bytes > before && reaches_the_next) || !platform::vm::resize_in_place(p, before, bytes)) {
+        if ((bytes > before && bytes != huge_length(bytes)) ||
+            !platform::vm::resize_in_place(p, before, bytes)) {
             return false;
         }
         account(before, bytes);
@@ -112,7 +112,7 @@ private:
 
     char *map_anew(std::size_t bytes, std::size_t alignment) {
         sync::Guard hold(runs_.lock());
-        return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true, guard_));
+        return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true, huge_guard));
     }
 
     void account(std::size_t before, std::size_t after) {

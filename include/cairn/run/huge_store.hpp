@@ -38,13 +38,12 @@ public:
         return mappings_.wait_for_others() || mine;
     }
 
-    /// New memory is taken from the operating system: if that is more than ever was, as much of the cache goes back, of what lies
-    /// free beyond the invariant, runs among it.
-    void make_room(std::size_t bytes) {
-        if (const std::size_t price = price_of(bytes); price != 0) {
-            unmap_all([=](HugeCache &cache) { return cache.evict(price); }, HugeMappings::Line::stays);
-        }
-    }
+    /// New memory is about to be taken from the operating system: if that will be more than ever was, as much of the cache goes
+    /// back, of what lies free beyond the invariant, runs among it.
+    void make_room(std::size_t bytes) { give_back(bytes, HugeMappings::Line::stays); }
+
+    /// The same for runs that were taken already: the line has risen with them.
+    void pay(std::size_t bytes) { give_back(bytes, HugeMappings::Line::falls); }
 
     std::size_t cached_bytes() const { return cache_.bytes(); }
 
@@ -63,32 +62,38 @@ protected:
         return block.memory != nullptr;
     }
 
-    /// A cached one that gets another length with the pages it has, where room for a new one would have to be made in the cache. Where
-    /// not, several lengths that take turns stay cached side by side.
+    /// Memory from the cache, with the pages it has: what was taken already, or a shorter chain made longer, where room for a new
+    /// mapping would have to be made there. Where not, lengths that take turns stay cached side by side.
     bool reuse(HugeBlock &block, std::size_t bytes) {
-        if (price_of(bytes) == 0) {
+        if (block.memory == nullptr && (price_of(bytes) == 0 || !take_shorter(bytes, block))) {
             return false;
-        }
-        {
-            sync::Guard hold(lock_);
-            if (!cache_.take_near(bytes, block)) {
-                return false;
-            }
         }
         if (bytes > block.bytes) {
             make_room(bytes - block.bytes);
         }
-        char *const to = mappings_.resize(block.memory, block.bytes, bytes);
+        const std::size_t length = std::max(bytes, block.bytes);
+        char *const to = mappings_.resize(block.memory, block.bytes, length);
         if (to == nullptr) {
             mappings_.unmap(block.memory, block.bytes);
             return false;
         }
         block.memory = to;
-        block.bytes = bytes;
+        block.bytes = length;
         return true;
     }
 
 private:
+    bool take_shorter(std::size_t bytes, HugeBlock &block) {
+        sync::Guard hold(lock_);
+        return cache_.take_shorter(bytes, block);
+    }
+
+    void give_back(std::size_t bytes, HugeMappings::Line line) {
+        if (const std::size_t price = price_of(bytes); price != 0) {
+            unmap_all([=](HugeCache &cache) { return cache.evict(price); }, line);
+        }
+    }
+
     std::size_t price_of(std::size_t bytes) {
         return cached_bytes() != 0 ? mappings_.price(bytes, cached_bytes()) : 0;
     }

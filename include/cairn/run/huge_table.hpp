@@ -19,7 +19,17 @@ struct HugeBlock {
     char *memory = nullptr;
     std::size_t bytes = 0;
     HugeBlock *next = nullptr;
+
+    char *end() const { return memory + bytes; }
 };
+
+/// Behind a block no window starts, whose first lines are a segment's descriptors.
+inline constexpr std::size_t huge_guard = slot_size;
+
+/// A length for a block that starts a window, so that this holds wherever its mapping ends: so many bytes, or the guard more.
+constexpr std::size_t huge_length(std::size_t bytes) {
+    return align_up(bytes, window_size) - bytes < huge_guard ? bytes + huge_guard : bytes;
+}
 
 class HugeTable {
 public:

@@ -53,11 +53,12 @@ public:
         }
         visited_growth_.store(growth, std::memory_order_relaxed);
         visit_until_enough(registry_, global_, mine);
-        if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step_) {
+        const std::size_t noted = noted_growth_.load(std::memory_order_relaxed);
+        if (growth < noted + growth_step_) {
             return false;
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
-        huge_.make_room(growth_step_);
+        huge_.pay(growth - noted);
         retire_idle(registry_, growth_looks_);
         return true;
     }
