@@ -309,19 +309,26 @@ TEST_P(SuperblockTest, FreeBlocksLookFreeAndLiveOnesDoNot) {
         while (live_.size() < shared_->capacity) {
             const std::uintptr_t block = pop_next();
             ASSERT_FALSE(looks_free(block, shared_, span));
+            ASSERT_FALSE(may_be_free(block, shared_));
             // What a program writes: its own numbers and pointers, also into the superblock.
             for (const std::uint64_t word : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0} >> 1,
                                              std::uint64_t{block}, std::uint64_t{memory_}}) {
                 word_of(block) = word;
                 ASSERT_FALSE(looks_free(block, shared_, span)) << word;
+                ASSERT_FALSE(may_be_free(block, shared_)) << word;
             }
+            word_of(block) = shared_->key ^ 0x80000000;
+            ASSERT_FALSE(looks_free(block, shared_, span)) << "by one half";
+            ASSERT_TRUE(may_be_free(block, shared_));
         }
         for (const std::uintptr_t block : live_) {
             push(s_, block);
             ASSERT_TRUE(looks_free(block, shared_, span)) << "a second free has to be seen";
+            ASSERT_TRUE(may_be_free(block, shared_));
         }
         for (const std::uintptr_t block : live_) {
             ASSERT_TRUE(looks_free(block, shared_, span)) << "wherever it is in the list";
+            ASSERT_TRUE(may_be_free(block, shared_));
         }
     }
 }

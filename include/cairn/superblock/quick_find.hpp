@@ -2,7 +2,7 @@
 //
 // Quick find: the superblock of nearly every block that a program hands back.
 //
-// Adds:    quick_find, which answers for live blocks of threads' heaps and for nothing else, but for one live block in 2^47.
+// Adds:    quick_find, which answers for live blocks of threads' heaps and for nothing else, but for one live block in 2^32.
 // Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   no answer for what is not the start of a live block: what that is, and whether it is a mistake, find() and check_live()
 //          know (block_check.hpp).
@@ -27,8 +27,7 @@ inline OwnerLine *quick_find_in_several(std::uintptr_t block) {
     if ((owner & no_thread_heap) != 1) {
         return nullptr;
     }
-    const bool is_live =
-        is_block_start(shared, block - memory_of(s)) && !looks_free(block, shared, shared->slots * slot_size);
+    const bool is_live = is_block_start(shared, block - memory_of(s)) && !may_be_free(block, shared);
     return is_live ? s : nullptr;
 }
 
@@ -44,7 +43,7 @@ CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
     if (CAIRN_UNLIKELY(!is_one)) {
         return quick_find_in_several(block);
     }
-    return CAIRN_LIKELY(is_block_start(shared, block % slot_size) && !looks_free(block, shared, slot_size))
+    return CAIRN_LIKELY(is_block_start(shared, block % slot_size) && !may_be_free(block, shared))
                ? owner_line_of(shared)
                : nullptr;
 }

@@ -19,6 +19,8 @@
 #include <cairn/superblock/block_starts.hpp>
 #include <cairn/superblock/remote_word.hpp>
 
+#include <bit>
+
 namespace cairn::superblock {
 
 /// The value of OwnerLine::free when no block is free, and of the last link: an odd address in the
@@ -47,6 +49,17 @@ inline bool looks_free(std::uintptr_t block, std::uint64_t cookie, std::size_t s
 /// The same by what every thread may read.
 CAIRN_INLINE bool looks_free(std::uintptr_t block, const SharedLine *shared, std::size_t span) {
     return (word_of(block) ^ shared->key) < span;
+}
+
+/// False for a live block, but for one chance in 2^32, and never for a free one: links differ in the lower half only. A load of both
+/// halves would wait until a char or an int that the program has just stored there is in the cache.
+CAIRN_INLINE bool may_be_free(std::uintptr_t block, const SharedLine *shared) {
+    if (block == 0) {
+        __builtin_unreachable(); // where free(nullptr) is inlined, compilers would warn of this load
+    }
+    using Half [[gnu::may_alias]] = std::uint32_t;
+    constexpr std::size_t upper = std::endian::native == std::endian::little ? sizeof(Half) : 0;
+    return *reinterpret_cast<const Half *>(block + upper) == shared->key >> 32;
 }
 
 [[noreturn]] CAIRN_COLD inline void report_overwritten(std::uintptr_t block, std::size_t block_size) {

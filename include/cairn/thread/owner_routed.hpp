@@ -66,7 +66,7 @@ public:
             // acquire: pairs with Notices::own(), see ThreadHeap::owns().
             if (CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == heap &&
                              superblock::is_block_start(shared, block % slot_size) &&
-                             !superblock::looks_free(block, shared, slot_size))) {
+                             !superblock::may_be_free(block, shared))) {
                 OwnerLine *const s = owner_line_of(shared);
                 const bool border = heap->free_local(s, block);
                 heap->presence().end();
