@@ -25,6 +25,9 @@ public:
     using Global = GlobalHeap<Classes, Discipline>;
     using Heap = ThreadHeap<Global>;
 
+    /// At so much growth, by small steps or at once, what lies free is looked for.
+    static constexpr std::size_t growth_step = 1_MiB;
+
     explicit constexpr Levels(void *allocator) : runs_(allocator) {}
 
     Heap *open(bool for_all = false) {
@@ -45,6 +48,11 @@ public:
 
     LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
+    /// Whether a long block would take more memory from the operating system than ever was taken. A hint: others take some too.
+    bool would_grow(std::size_t size, std::size_t alignment, unsigned who) {
+        return !long_blocks_.is_there(size, alignment, who) && runs_.would_grow(size);
+    }
+
     /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
     bool has_grown(const void *mine = nullptr) {
         const std::size_t growth = runs_.line().total();
@@ -54,7 +62,7 @@ public:
         visited_growth_.store(growth, std::memory_order_relaxed);
         visit_until_enough(registry_, global_, mine);
         const std::size_t noted = noted_growth_.load(std::memory_order_relaxed);
-        if (growth < noted + growth_step_) {
+        if (growth < noted + growth_step) {
             return false;
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
@@ -153,7 +161,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t growth_step_ = 1_MiB;
     static constexpr unsigned growth_looks_ = 16;
     static constexpr unsigned clock_looks_ = 128;
     RunHeap runs_;

@@ -24,10 +24,16 @@ public:
     constexpr LongBlocks(Global &global, LargeHeap &large, HugeHeap &huge)
         : global_(global), large_(large), huge_(huge) {}
 
+    /// Whether memory that was used before lies free for such a block. A hint: others take memory too.
+    bool is_there(std::size_t size, std::size_t alignment, unsigned who) {
+        return is_huge(size, alignment) ? huge_.cached_bytes() >= size
+                                        : large_.fits_used_run(size, alignment, who);
+    }
+
     /// `who`: a number of the thread, for what it has freed last; 0: none.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
         size += size == 0; // a block of no bytes has an address of its own too
-        const bool huge = size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
+        const bool huge = is_huge(size, alignment);
         if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment, who))) {
             global_.make_room(SIZE_MAX);
         }
@@ -66,6 +72,10 @@ public:
     }
 
 private:
+    static bool is_huge(std::size_t size, std::size_t alignment) {
+        return size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
+    }
+
     Global &global_;
     LargeHeap &large_;
     HugeHeap &huge_;

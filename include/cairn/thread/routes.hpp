@@ -105,15 +105,17 @@ protected:
                 return p;
             }
         }
-        void *p = threads_.malloc_class(c, Growth::now);
-        if (p == nullptr && give_up_caches()) {
-            p = threads_.malloc_class(c, Growth::now);
-        }
-        return p;
+        void *const p = threads_.malloc_class(c, Growth::now);
+        return p != nullptr || !give_up_caches() ? p : threads_.malloc_class(c, Growth::now);
     }
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
-        void *p = levels_.long_blocks().malloc(size, alignment, clean, threads_.mine()->holdings().number());
+        const auto &mine = threads_.mine()->holdings();
+        if (size >= Level::growth_step && mine.held() - mine.used() > Discipline::bins_step &&
+            levels_.would_grow(size, alignment, mine.number())) {
+            threads_.give_empty(); // to pay with
+        }
+        void *p = levels_.long_blocks().malloc(size, alignment, clean, mine.number());
         if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
             p = levels_.long_blocks().malloc(size, alignment, clean);
         }
