@@ -477,6 +477,24 @@ TEST(HugeHeapBesideRunsTest, RunsCountWithWhatIsCached) {
     heap.make_room(1_GiB);
     EXPECT_FALSE(test::mapped(static_cast<char *>(little) + 31_MiB)) << "with the runs it is more";
 
+    // Huge blocks are paid for before they are taken, runs after it.
+    heap.flush();
+    heap.pay_for_runs(runs.line().total());
+    void *const cached = heap.malloc(100_MiB, 1, clean);
+    ASSERT_TRUE(heap.free(cached));
+    void *const other = heap.malloc(60_MiB, 2 * window_size, clean);
+    const std::size_t left = heap.cached_bytes();
+    EXPECT_LE(left, 40_MiB);
+    heap.pay_for_runs(runs.line().total());
+    EXPECT_EQ(heap.cached_bytes(), left);
+    EXPECT_NE(runs.allocate(3_MiB / slot_size).first, nullptr);
+    heap.pay_for_runs(runs.line().total());
+    EXPECT_EQ(heap.cached_bytes(), left - 3_MiB);
+    heap.pay_for_runs(runs.line().total());
+    EXPECT_EQ(heap.cached_bytes(), left - 3_MiB) << "once";
+    heap.free(other);
+    heap.flush();
+
     void *const live = heap.malloc(5 * PurgingRuns::beside_mappings.slack, 1, clean);
     void *const more = heap.malloc(PurgingRuns::beside_mappings.slack, 1, clean);
     ASSERT_TRUE(heap.free(more));

@@ -24,7 +24,7 @@ public:
     char *map(std::size_t bytes, std::size_t alignment) {
         char *const p = map_anew(bytes, alignment);
         if (p != nullptr) {
-            runs_.pay(PurgingRuns::beside_blocks);
+            pay();
         }
         return p;
     }
@@ -33,6 +33,9 @@ public:
     std::size_t price(std::size_t bytes, std::size_t cached) {
         return runs_.price(bytes, PurgingRuns::beside_mappings, cached);
     }
+
+    /// By how much the water line has ever risen with mappings.
+    std::size_t risen() const { return risen_.load(std::memory_order_relaxed); }
 
     /// Whether the water line falls with what is unmapped; not where that is the price of other memory.
     enum class Line : bool { falls, stays };
@@ -80,7 +83,7 @@ private:
             sync::Guard hold(runs_.lock());
             runs_.unmapped_locked(before - bytes);
         } else {
-            runs_.pay(PurgingRuns::beside_blocks);
+            pay();
         }
         return true;
     }
@@ -106,7 +109,7 @@ private:
             return nullptr;
         }
         account(before, 0);
-        runs_.pay(PurgingRuns::beside_blocks);
+        pay();
         return to;
     }
 
@@ -114,6 +117,8 @@ private:
         sync::Guard hold(runs_.lock());
         return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true, huge_guard));
     }
+
+    void pay() { risen_.fetch_add(runs_.pay(PurgingRuns::beside_blocks), std::memory_order_relaxed); }
 
     void account(std::size_t before, std::size_t after) {
         sync::Guard hold(runs_.lock());
@@ -123,6 +128,7 @@ private:
 
     RunHeap &runs_;
     std::atomic<unsigned> in_flight_{0}; ///< on their way to the kernel; relaxed: a hint
+    std::atomic<std::size_t> risen_{0};  ///< relaxed: a counter
 };
 
 } // namespace cairn

@@ -42,8 +42,14 @@ public:
     /// back, of what lies free beyond the invariant, runs among it.
     void make_room(std::size_t bytes) { give_back(bytes, HugeMappings::Line::stays); }
 
-    /// The same for runs that were taken already: the line has risen with them.
-    void pay(std::size_t bytes) { give_back(bytes, HugeMappings::Line::falls); }
+    /// The same for runs that were taken already; the water line has risen with them, and for huge blocks before, by so much in all.
+    void pay_for_runs(std::size_t risen) {
+        const std::size_t runs = risen - std::min(risen, mappings_.risen());
+        const std::size_t paid = paid_for_runs_.exchange(runs, std::memory_order_relaxed);
+        if (runs > paid) {
+            give_back(runs - paid, HugeMappings::Line::falls);
+        }
+    }
 
     std::size_t cached_bytes() const { return cache_.bytes(); }
 
@@ -117,6 +123,9 @@ protected:
     HugeMappings mappings_;
     mutable sync::Lock lock_{sync::Rank::huge};
     HugeCache cache_;
+
+private:
+    std::atomic<std::size_t> paid_for_runs_{0}; ///< relaxed: a counter
 };
 
 } // namespace cairn

@@ -38,7 +38,8 @@ public:
     }
 
     /// Memory was touched, or taken for a huge block: of what lies free beyond the invariant, as much goes back as it grew.
-    void pay(RunsKept kept) {
+    /// By how much the water line rose.
+    std::size_t pay(RunsKept kept) {
         sync::Guard hold(lock_);
         const std::size_t dirty = dirty_bytes();
         const std::size_t taken = taken_locked();
@@ -48,7 +49,7 @@ public:
             stripes_.purge(dirty - price);
             lock_.lock();
         }
-        line_.raise(taken_locked());
+        return line_.raise(taken_locked());
     }
 
     /// What so much more would cost, if `beside` bytes lie free that are not in runs.

@@ -40,14 +40,16 @@ public:
         return below_floor(taken) ? 0 : above(taken, most_taken_);
     }
 
-    /// The lines rise to what there is.
-    void raise(std::size_t taken) {
-        if (const std::size_t more = touched_above(taken); more != 0) {
+    /// The lines rise to what there is. By how much that of what is touched did.
+    std::size_t raise(std::size_t taken) {
+        const std::size_t more = touched_above(taken);
+        if (more != 0) {
             total_.store(total() + more, std::memory_order_relaxed);
         }
         most_taken_ = std::max(most_taken_, taken);
         most_touched_ = std::max(most_touched_, touched(taken));
         note(taken);
+        return more;
     }
 
     /// So many bytes were unmapped.

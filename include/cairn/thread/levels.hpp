@@ -61,12 +61,11 @@ public:
         }
         visited_growth_.store(growth, std::memory_order_relaxed);
         visit_until_enough(registry_, global_, mine);
-        const std::size_t noted = noted_growth_.load(std::memory_order_relaxed);
-        if (growth < noted + growth_step) {
+        if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step) {
             return false;
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
-        huge_.pay(growth - noted);
+        huge_.pay_for_runs(growth);
         retire_idle(registry_, growth_looks_);
         return true;
     }
