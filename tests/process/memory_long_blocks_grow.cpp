@@ -7,6 +7,8 @@
 
 #include <cairn/cairn.h>
 
+#include <sys/wait.h>
+
 using namespace process_test;
 
 namespace {
@@ -32,21 +34,31 @@ void leave_bins_full() {
     }
 }
 
+void grow_by(std::size_t size) {
+    leave_bins_full();
+    const std::size_t before = in_superblocks();
+    void *const some = malloc(100 * KiB);
+    free(some);
+    for (int i = 0; i < 10; ++i) {
+        void *const block = malloc(size);
+        CHECK(block != nullptr);
+        std::memset(block, 1, size);
+    }
+    const std::size_t after = in_superblocks();
+    dprintf(1, "%zu KiB in superblocks, then %zu\n", before / KiB, after / KiB);
+    CHECK(before > MiB && after < before / 3);
+}
+
 } // namespace
 
 int main() {
     for (const std::size_t size : {4 * MiB, 20 * MiB}) {
-        leave_bins_full();
-        const std::size_t before = in_superblocks();
-        void *const some = malloc(100 * KiB); // fits what lies free
-        free(some);
-        for (int i = 0; i < 10; ++i) {
-            void *const block = malloc(size);
-            CHECK(block != nullptr);
-            std::memset(block, 1, size);
+        const pid_t child = fork(); // a process that has nothing yet
+        if (child == 0) {
+            grow_by(size);
+            _exit(0);
         }
-        const std::size_t after = in_superblocks();
-        dprintf(1, "%zu KiB in superblocks, then %zu\n", before / KiB, after / KiB);
-        CHECK(before > MiB && after < before / 3);
+        int status = -1;
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
     }
 }
