@@ -116,6 +116,51 @@ TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
     expect_nothing_left();
 }
 
+/// Else each of its size classes would go to the global heap for its next block, whenever one of them grows.
+TEST(Visits, AHeapThatGrowsKeepsItsBins) {
+    std::binary_semaphore ready(0);
+    std::binary_semaphore done(0);
+    std::thread holder([&] { // a heap that may be visited
+        std::vector<void *> blocks;
+        for (int i = 0; i < 30'000; ++i) {
+            blocks.push_back(heap.malloc(48));
+        }
+        for (void *const p : blocks) {
+            heap.free(p);
+        }
+        ready.release();
+        done.acquire();
+        heap.detach();
+    });
+    ready.acquire();
+    for (std::size_t size = 64; size <= 1024; size += 64) { // a superblock without live blocks in each bin
+        heap.free(heap.malloc(size));
+    }
+    cairn::Statistics before;
+    heap.statistics(before);
+    std::vector<void *> blocks;
+    cairn::Statistics after;
+    do {
+        for (int i = 0; i < 1000; ++i) {
+            blocks.push_back(heap.malloc(8_KiB));
+        }
+        heap.statistics(after);
+    } while (after.superblocks_fresh < before.superblocks_fresh + 200);
+    heap.statistics(before);
+    for (std::size_t size = 64; size <= 1024; size += 64) {
+        heap.free(heap.malloc(size));
+    }
+    heap.statistics(after);
+    EXPECT_EQ(after.superblocks_from_global, before.superblocks_from_global);
+    EXPECT_EQ(after.superblocks_fresh, before.superblocks_fresh);
+    for (void *const p : blocks) {
+        heap.free(p);
+    }
+    done.release();
+    holder.join();
+    expect_nothing_left();
+}
+
 /// A ring: each thread allocates, the next one frees, and while one works the others sleep.
 void sleepers_keep_little() {
     constexpr unsigned threads = 4;

@@ -99,7 +99,6 @@ protected:
     }
 
     CAIRN_COLD void *malloc_after_visits(unsigned c) {
-        threads_.give_empty();
         while (levels_.visit_wanted(threads_.mine())) {
             if (void *const p = threads_.malloc_class(c, Growth::after_visits)) {
                 return p;
