@@ -68,7 +68,7 @@ struct Base {
                 void *const p = blocks[count++] = heap.malloc(Size);
                 model::check(p != nullptr, "no memory");
                 know(p);
-                auto *const s = owner_line_of(shared_line_at(address_of(p)));
+                auto *const s = owner_line_of(first_line_at(address_of(p)));
                 model::name(&remote_of(s)->word, "remote");
                 model::name(&shared_of(s)->owner, "owner");
                 model::name(&remote_of(s)->notify, "notify");
@@ -133,7 +133,7 @@ struct Base {
         }
     }
     void know(const void *p) {
-        OwnerLine *const s = owner_line_of(shared_line_at(address_of(p)));
+        OwnerLine *const s = owner_line_of(first_line_at(address_of(p)));
         for (OwnerLine *&known : superblocks) {
             if (known == nullptr || known == s) {
                 known = s;
@@ -263,13 +263,16 @@ const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
 /// A visitor, while the owner uses what it has: a quarter of a superblock, all of which was touched.
-template <bool Retire, bool Free, bool Malloc, bool Fence = true>
-struct VisitAndUse : Base<2, Fence> {
+template <bool Retire, bool Free, bool Malloc, bool Fence = true, std::size_t Size = size>
+struct VisitAndUse : Base<2, Fence, Size> {
+    static constexpr unsigned kept = Size > size ? of_one - 2 : 0; ///< and the one behind it: the last slot's
     VisitAndUse() {
         this->give(0, of_one);
         model::as_thread(0, [&] {
-            for (unsigned i = 2; i < of_one; ++i) {
-                this->free(i);
+            for (unsigned i = 0; i < of_one; ++i) {
+                if (i / 2 != kept / 2) {
+                    this->free(i);
+                }
             }
         });
     }
@@ -279,7 +282,7 @@ struct VisitAndUse : Base<2, Fence> {
             return;
         }
         if (Free) {
-            this->free(0);
+            this->free(kept);
         }
         if (Malloc) {
             this->malloc(9);
@@ -307,6 +310,17 @@ const model::Kernel<VisitAndUse<true, true, false>, 2> muted_1("flagship.visit.f
                                                                {.mute_fence = 2, .must_fail = ""});
 const model::Kernel<VisitAndUse<true, false, true>, 2> muted_2("flagship.visit.malloc.no_fence",
                                                                {.mute_fence = 2, .must_fail = ""});
+
+/// The same of a superblock of two slots.
+const model::Kernel<VisitAndUse<true, true, true, true, 2 * size>, 2>
+    several_both("flagship.several.visit", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndUse<false, true, true, true, 2 * size>, 2>
+    several_settle("flagship.several.settle", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndUse<true, true, true, false, 2 * size>, 2>
+    several_fenced("flagship.several.fenced",
+                   {.executions = 400'000, .short_executions = 2'000, .refuse_fence = true});
+const model::Kernel<VisitAndUse<true, true, false, true, 2 * size>, 2>
+    muted_several("flagship.several.no_fence", {.mute_fence = 2, .must_fail = ""});
 
 /// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the thread adds to it.
 constexpr std::size_t gathered_size = 1_KiB;
@@ -403,24 +417,27 @@ const model::Kernel<LateAndVisit, 2> late_visit("flagship.fenced.later",
                                                  .outcomes = "not visited, visited"});
 
 /// A visitor that takes a notice in and puts the superblock back, whose owner uses it then.
-struct VisitAndNotice : Base<2> {
+template <std::size_t Size>
+struct VisitAndNotice : Base<2, true, Size> {
     VisitAndNotice() {
-        give(0, of_one);
+        this->give(0, of_one);
         model::as_thread(1, [&] {
-            free(0);
-            free(1);
+            this->free(0);
+            this->free(1);
         });
     }
     void thread(unsigned i) {
         if (i == 1) {
-            heap.visit(0, false);
+            this->heap.visit(0, false);
         } else {
-            free(2);
+            this->free(of_one - 1);
         }
     }
 };
-const model::Kernel<VisitAndNotice, 2> visit_notice("flagship.visit.notice",
-                                                    {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndNotice<size>, 2> visit_notice("flagship.visit.notice",
+                                                          {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndNotice<2 * size>, 2>
+    several_notice("flagship.several.notice", {.executions = 400'000, .short_executions = 3'000});
 
 /// Visitors, and an owner that ends.
 template <bool Fence>

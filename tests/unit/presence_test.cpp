@@ -109,7 +109,7 @@ TEST(Presence, FencedOwnerAndVisitorsNeverMeet) {
     for (long i = 0; i < rounds; ++i) {
         presence.begin(&one_thing);
         presence.end();
-        presence.enter_for(&one_thing);
+        presence.enter();
         inside += presence.owner_is_inside();
         ++everything;
         presence.end();

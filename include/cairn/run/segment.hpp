@@ -105,6 +105,10 @@ inline SharedLine *first_line_at(std::uintptr_t address) {
     SharedLine *const line = shared_line_at(address);
     return line - line->rest.load(std::memory_order_relaxed);
 }
+/// How far that is from the start of its superblock.
+inline std::size_t offset_at(std::uintptr_t address) {
+    return slot_size * shared_line_at(address)->rest.load(std::memory_order_relaxed) + address % slot_size;
+}
 inline std::uintptr_t memory_of(const OwnerLine *line) {
     const Segment *segment = Segment::of(line);
     return segment->address_of_slot(segment->slot_of(line));

@@ -18,17 +18,34 @@ namespace cairn::superblock {
 /// What is set in SharedLine::owner where that is not a thread's heap. One bit of it alone: Notices::hidden.
 inline constexpr std::uintptr_t no_thread_heap = 3;
 
+/// Of what SharedLine::owner holds: that of a superblock of one slot in a thread's heap, and neither of a fenced one.
+CAIRN_INLINE bool is_of_one_slot(const void *owner) {
+    return owner != nullptr && address_of(owner) % 2 == 0;
+}
+
+/// Of several slots, or of a fenced heap.
+inline bool is_of_several_slots(const void *owner) {
+    return (address_of(owner) & no_thread_heap) == 1;
+}
+
 /// quick_find, of a block in a superblock of several slots, or in that of a fenced heap.
 inline OwnerLine *quick_find_in_several(std::uintptr_t block) {
     SharedLine *const shared = first_line_at(block);
     OwnerLine *const s = owner_line_of(shared);
     // relaxed: as below. Of a live block that is in no thread's heap nothing else is asked: who gets that slot may be changing it.
-    const std::uintptr_t owner = address_of(shared->owner.load(std::memory_order_relaxed));
-    if ((owner & no_thread_heap) != 1) {
+    if (!is_of_several_slots(shared->owner.load(std::memory_order_relaxed))) {
         return nullptr;
     }
-    const bool is_live = is_block_start(shared, block - memory_of(s)) && !may_be_free(block, shared);
+    const bool is_live = is_block_start(shared, offset_at(block)) && !may_be_free(block, shared);
     return is_live ? s : nullptr;
+}
+
+/// quick_find, of a block in a superblock of one slot.
+CAIRN_INLINE OwnerLine *find_in_one(std::uintptr_t block) {
+    SharedLine *const shared = shared_line_at(block);
+    return CAIRN_LIKELY(is_block_start(shared, block % slot_size) && !may_be_free(block, shared))
+               ? owner_line_of(shared)
+               : nullptr;
 }
 
 /// The superblock of a live block, if that is in a thread's heap; else nullptr.
@@ -38,14 +55,10 @@ CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
     }
     SharedLine *const shared = shared_line_at(block);
     // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
-    const std::uintptr_t owner = address_of(shared->owner.load(std::memory_order_relaxed));
-    const bool is_one = owner != 0 && owner % 2 == 0;
-    if (CAIRN_UNLIKELY(!is_one)) {
+    if (CAIRN_UNLIKELY(!is_of_one_slot(shared->owner.load(std::memory_order_relaxed)))) {
         return quick_find_in_several(block);
     }
-    return CAIRN_LIKELY(is_block_start(shared, block % slot_size) && !may_be_free(block, shared))
-               ? owner_line_of(shared)
-               : nullptr;
+    return find_in_one(block);
 }
 
 } // namespace cairn::superblock

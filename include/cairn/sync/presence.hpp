@@ -50,9 +50,6 @@ public:
     }
     void leave() { end(); }
 
-    /// A section on what `at` stands for, and a long one if there are no short ones. end() ends either.
-    void enter_for(const void *at) { fenced() ? enter() : begin(at); }
-
     /// In a section, of either kind: no visitor is in, nor gets in before the end without seeing the mark (owner_is_at). acquire: pairs
     /// with end_visit(): what a visitor did is seen.
     CAIRN_INLINE bool unvisited() const { return CAIRN_LIKELY(!lock_.held()); }

@@ -13,15 +13,15 @@
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
-#include <cairn/thread/routes.hpp>
+#include <cairn/thread/freeing.hpp>
 
 #include <cstring>
 
 namespace cairn {
 
 template <class Classes, class Discipline, class Life>
-class OwnerRouted : public Routes<Classes, Discipline, Life> {
-    using Base = Routes<Classes, Discipline, Life>;
+class OwnerRouted : public Freeing<Classes, Discipline, Life> {
+    using Base = Freeing<Classes, Discipline, Life>;
     using Base::threads_;
     using typename Base::Found;
 
@@ -55,28 +55,6 @@ public:
         }
         bool clean = false;
         return this->malloc_long(size, alignment, clean);
-    }
-
-    CAIRN_INLINE void free(void *p) {
-        const std::uintptr_t block = address_of(p);
-        if (CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)) {
-            SharedLine *const shared = shared_line_at(block);
-            Heap *const heap = threads_.mine();
-            heap->presence().begin(owner_line_of(shared));
-            // acquire: pairs with Notices::own(), see ThreadHeap::owns().
-            if (CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == heap &&
-                             superblock::is_block_start(shared, block % slot_size) &&
-                             !superblock::may_be_free(block, shared))) {
-                OwnerLine *const s = owner_line_of(shared);
-                const bool border = heap->free_local(s, block);
-                heap->presence().end();
-                if (CAIRN_UNLIKELY(border)) {
-                    return this->look_at(heap, s);
-                }
-                return;
-            }
-        }
-        free_slow(p, *this);
     }
 
     /// Zeroed memory; what the kernel has just cleared is not cleared again.
@@ -137,29 +115,9 @@ private:
         void *const to = malloc(size);
         if (to != nullptr) {
             std::memcpy(to, p, size < before ? size : before);
-            free(p);
+            this->free(p);
         }
         return to;
-    }
-
-    /// Static, so that the pointer is where free() got it.
-    CAIRN_NOINLINE static void free_slow(void *p, OwnerRouted &self) {
-        self.threads_.mine()->presence().end();
-        if (p == nullptr) {
-            return;
-        }
-        Heap *const heap = self.threads_.heap_for_frees();
-        const std::uintptr_t block = address_of(p);
-        if (OwnerLine *const s = superblock::quick_find(block)) {
-            if (!heap->owns(s)) {
-                return self.free_of_others(s, block, heap);
-            }
-            bool border = false;
-            if (heap->free_inside(s, block, border)) {
-                return border ? self.look_at(heap, s) : void();
-            }
-        }
-        self.free_checked(p, heap);
     }
 };
 

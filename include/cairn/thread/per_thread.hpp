@@ -30,11 +30,13 @@ public:
     /// The same for a free that mine() does not serve. A thread that frees has a heap even if it never allocates: many
     /// such threads would all leave their marks in the one that is nobody's.
     Heap *heap_for_frees() {
-        if (CAIRN_UNLIKELY(mine_ == &nobody_)) {
+        if (CAIRN_UNLIKELY(!serves_frees())) {
             attach();
         }
         return mine_;
     }
+
+    bool serves_frees() const { return mine_ != &nobody_; }
 
     /// A block of a size class, from the slow path of the thread's heap or of the shared one. nullptr also when visits come
     /// first.

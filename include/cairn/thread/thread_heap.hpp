@@ -66,10 +66,10 @@ public:
         return contents_.malloc(c, growth);
     }
 
-    /// Whether the superblock is this heap's. An answer to rely on between begin() or enter() and their ends.
-    /// acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
-    CAIRN_INLINE bool owns(const OwnerLine *s) {
-        return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_acquire)) == this;
+    /// Whether the superblock is this heap's. An answer to rely on in a long section. relaxed: visits are over then, and what they did
+    /// is seen (Presence::enter).
+    bool owns(const OwnerLine *s) {
+        return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed)) == this;
     }
 
     /// A checked block of a superblock that this heap owns, in a section. True: call look_at(s), a border was reached.
@@ -78,10 +78,9 @@ public:
     /// A checked block of a superblock of any length; `border`: as for free_local. False if that is not this heap's: nothing has
     /// happened.
     bool free_inside(OwnerLine *s, std::uintptr_t block, bool &border) {
-        presence_.enter_for(s);
+        const Inside inside(*this);
         const bool mine = owns(s);
         border = mine && free_local(s, block);
-        presence_.end();
         return mine;
     }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//
+// Freeing: which way a freed block goes, from the quickest to the one that asks everything.
+//
+// Adds:    free.
+// Needs:   Routes.
+// Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
+// Threads: any. A way that needs no more than the thread's own heap is a section (sync::Presence), which the next way ends.
+// Errors:  none.
+// Cost:    some 30 instructions for a block of the thread's own in a superblock of one slot, some 60 in one of several; no lock, no atomic
+//          read-modify-write. Others': one compare-exchange.
+// Source:  Hoard, section 3: blocks return to the superblock they came from.
+#pragma once
+
+#include <cairn/thread/routes.hpp>
+
+namespace cairn {
+
+template <class Classes, class Discipline, class Life>
+class Freeing : public Routes<Classes, Discipline, Life> {
+    using Base = Routes<Classes, Discipline, Life>;
+
+public:
+    using typename Base::Heap;
+
+    constexpr Freeing() = default;
+
+    CAIRN_INLINE void free(void *p) {
+        const std::uintptr_t block = address_of(p);
+        if (CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)) {
+            SharedLine *const shared = shared_line_at(block);
+            Heap *const heap = threads_.mine();
+            heap->presence().begin(owner_line_of(shared));
+            // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
+            if (CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == heap &&
+                             superblock::is_block_start(shared, block % slot_size) &&
+                             !superblock::may_be_free(block, shared))) {
+                OwnerLine *const s = owner_line_of(shared);
+                const bool border = heap->free_local(s, block);
+                heap->presence().end();
+                if (CAIRN_UNLIKELY(border)) {
+                    return this->look_at(heap, s);
+                }
+                return;
+            }
+        }
+        free_elsewhere(p, *this);
+    }
+
+protected:
+    using Base::threads_;
+
+private:
+    /// A block of a superblock that is another thread's and has one slot, or the thread's own and has several, or that is in no thread's heap;
+    /// whatever else it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
+    CAIRN_NOINLINE static void free_elsewhere(void *p, Freeing &self) {
+        const std::uintptr_t block = address_of(p);
+        if (CAIRN_UNLIKELY(WindowMap::kind(block) != WindowKind::segment || !self.threads_.serves_frees())) {
+            return free_slow(p, self);
+        }
+        Heap *const heap = self.threads_.mine();
+        // relaxed: as in superblock::quick_find()
+        const void *const owner = shared_line_at(block)->owner.load(std::memory_order_relaxed);
+        if (superblock::is_of_one_slot(owner)) {
+            OwnerLine *const s = superblock::find_in_one(block);
+            if (CAIRN_LIKELY(s != nullptr)) {
+                heap->presence().end();
+                return self.free_of_others(s, block, heap);
+            }
+        } else if (CAIRN_LIKELY(!heap->presence().fenced())) {
+            SharedLine *const shared = first_line_at(block);
+            OwnerLine *const s = owner_line_of(shared);
+            heap->presence().begin(s);
+            // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
+            const void *const whose = shared->owner.load(std::memory_order_acquire);
+            if (CAIRN_LIKELY(whose == Heap::Notice::hidden(heap) &&
+                             superblock::is_block_start(shared, offset_at(block)) &&
+                             !superblock::may_be_free(block, shared))) {
+                const bool border = heap->free_local(s, block);
+                heap->presence().end();
+                return border ? self.look_at(heap, s) : void();
+            }
+            if (!superblock::is_of_several_slots(whose)) {
+                heap->presence().end();
+                return self.free_checked(p, heap);
+            }
+        }
+        free_slow(p, self);
+    }
+
+    CAIRN_NOINLINE static void free_slow(void *p, Freeing &self) {
+        self.threads_.mine()->presence().end();
+        if (p == nullptr) {
+            return;
+        }
+        Heap *const heap = self.threads_.heap_for_frees();
+        const std::uintptr_t block = address_of(p);
+        if (OwnerLine *const s = superblock::quick_find(block)) {
+            if (!heap->owns(s)) {
+                return self.free_of_others(s, block, heap);
+            }
+            bool border = false;
+            if (heap->free_inside(s, block, border)) {
+                return border ? self.look_at(heap, s) : void();
+            }
+        }
+        self.free_checked(p, heap);
+    }
+};
+
+} // namespace cairn
