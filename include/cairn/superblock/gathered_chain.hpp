@@ -48,6 +48,18 @@ public:
         return before + 1 >= shared->gather;
     }
 
+    /// The same where the chain is of this superblock, has begun and goes on; else false, and nothing has happened.
+    CAIRN_INLINE bool join(const OwnerLine *s, const SharedLine *shared, std::uintptr_t block) {
+        const std::uint32_t before = count();
+        if (!is_of(s) || before == 0 || before + 1 >= shared->gather) {
+            return false;
+        }
+        superblock::word_of(block) = shared->key ^ first();
+        first_.store(static_cast<std::uint32_t>(block % slot_size), std::memory_order_relaxed);
+        count_.store(before + 1, std::memory_order_relaxed);
+        return true;
+    }
+
     /// The chain, which is not empty. It is here until it is there, for `holds`.
     superblock::RemoteFree give() {
         OwnerLine *const s = superblock();

@@ -15,7 +15,7 @@ namespace cairn {
 
 /// For a thread that uses what it has gathered: no visitor is in.
 template <class Heap>
-bool begin_gathering(Heap &heap) {
+CAIRN_INLINE bool begin_gathering(Heap &heap) {
     sync::Presence &presence = heap.presence();
     if (CAIRN_UNLIKELY(presence.fenced())) { // there are no short sections
         return false;
@@ -58,6 +58,15 @@ CAIRN_INLINE bool gather(Heap &heap, GatheredChain &chain, const SharedLine *sha
     heap.presence().end();
     tell(left);
     return true;
+}
+
+/// What most do: a block joins others in the chain of its superblock, and nobody is told. Ends the section that may be on.
+template <class Heap>
+CAIRN_INLINE bool join_chain(Heap &heap, const OwnerLine *s, std::uintptr_t block) {
+    const SharedLine *const shared = shared_of(s);
+    const bool joined = begin_gathering(heap) && heap.gathering().place_of(shared).join(s, shared, block);
+    heap.presence().end();
+    return joined;
 }
 
 /// To tell(left) goes what is left to do, tell.begun() is for a chain that begins: somebody may have to come for it.

@@ -64,8 +64,7 @@ private:
         if (superblock::is_of_one_slot(owner)) {
             OwnerLine *const s = superblock::find_in_one(block);
             if (CAIRN_LIKELY(s != nullptr)) {
-                heap->presence().end();
-                return self.free_of_others(s, block, heap);
+                return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);
             }
         } else if (CAIRN_LIKELY(!heap->presence().fenced())) {
             SharedLine *const shared = first_line_at(block);
