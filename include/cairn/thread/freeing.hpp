@@ -62,6 +62,7 @@ private:
         // relaxed: as in superblock::quick_find()
         const void *const owner = shared_line_at(block)->owner.load(std::memory_order_relaxed);
         if (superblock::is_of_one_slot(owner)) {
+            // A visitor may have put it back into this heap meanwhile: the remote way is right for any superblock.
             OwnerLine *const s = superblock::find_in_one(block);
             if (CAIRN_LIKELY(s != nullptr)) {
                 return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);

@@ -36,6 +36,7 @@ public:
         return mine_;
     }
 
+    /// Whether mine() is such a heap already.
     bool serves_frees() const { return mine_ != &nobody_; }
 
     /// A block of a size class, from the slow path of the thread's heap or of the shared one. nullptr also when visits come
