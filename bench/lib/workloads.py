@@ -39,6 +39,8 @@ WORKLOADS = [
     Workload("larson-lkmalloc", "larson", ["--setting", "lkmalloc"], share=1),
     Workload("larson-nbmalloc", "larson", ["--setting", "nbmalloc"], share=1),
     Workload("random", "random", share=1),
+    Workload("replace", "replace", share=1),
+    Workload("replace-even", "replace", ["--spread", "even", "--low", "1", "--high", "65536"], share=1),
     Workload("producer_consumer", "producer_consumer", share=2),
     Workload("churn", "churn"),
     Workload("large", "large", share=1),

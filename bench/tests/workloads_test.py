@@ -23,6 +23,7 @@ LITTLE = {
     "active_false": ["--writes", "10"],
     "passive_false": ["--writes", "10"],
     "random": ["--slots", "500"],
+    "replace": ["--live", "100"],
     "churn": ["--megabytes", "1"],
     "large": ["--high", "200000"],
     "shbench": ["--total", "1000000"],
