@@ -327,6 +327,41 @@ TEST_F(ThreadHeapTest, TheOwnerThinsItsBinsOnceInManySlowPaths) {
     free(heap_, live);
 }
 
+/// What a large heap has in its bins comes and goes.
+TEST_F(ThreadHeapTest, TheOwnerOfALargeHeapThinsItsBinsWhenItIsEmptierByAnEighth) {
+    std::vector<void *> live;
+    while (heap_.holdings().used() < 12_MiB) {
+        live.push_back(heap_.malloc_class(Classes::class_of(8_KiB)));
+        heap_.holdings().account(superblock_of(live.back()));
+    }
+    // A superblock's worth of each class, allocated and freed, and then as many slow paths as a look needs.
+    const auto leave_in_bins = [&](unsigned first, unsigned behind) {
+        std::vector<void *> blocks;
+        for (unsigned c = first; c < behind; ++c) {
+            for (unsigned left = 1; left != 0; --left) {
+                blocks.push_back(heap_.malloc_class(c));
+                const OwnerLine *const s = superblock_of(blocks.back());
+                left = shared_of(s)->capacity - s->live() + 1;
+            }
+        }
+        for (void *const p : blocks) {
+            free(heap_, p);
+        }
+        for (unsigned i = 0; i < Discipline::bins_patience; ++i) {
+            heap_.look_at(superblock_of(live.front()));
+        }
+    };
+    const unsigned end = Classes::count;
+    leave_in_bins(end - 7, end);
+    ASSERT_GT(heap_.holdings().overdraft(), Discipline::bins_step);
+    EXPECT_GT(heap_.bins().slack().free_bytes, 3_MiB);
+    leave_in_bins(end - 24, end - 7); // as much again, and the bins are thinned on the way
+    EXPECT_LT(heap_.bins().slack().free_bytes, 4_MiB);
+    for (void *const p : live) {
+        free(heap_, p);
+    }
+}
+
 TEST_F(ThreadHeapTest, HandingOverLeavesNothing) {
     std::vector<void *> blocks;
     for (unsigned c = 0; c < Classes::count; ++c) {

@@ -14,6 +14,8 @@
 #include <cairn/thread/bins_watch.hpp>
 #include <cairn/thread/holdings.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <class Global>
@@ -89,7 +91,9 @@ private:
             overdraft = holdings_.overdraft();
         }
         watch_.slow_path(overdraft);
-        const auto step = [this] { return holdings_.share(Discipline::bins_step); };
+        const auto step = [this] {
+            return std::max(holdings_.share(Discipline::bins_step), holdings_.held() / Discipline::bins_part);
+        };
         if (CAIRN_UNLIKELY(watch_.is_due(overdraft, Discipline::bins_patience, step))) {
             thin_bins();
             overdraft = holdings_.overdraft();
