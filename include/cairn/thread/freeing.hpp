@@ -30,18 +30,8 @@ public:
         if (CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)) {
             SharedLine *const shared = shared_line_at(block);
             Heap *const heap = threads_.mine();
-            heap->presence().begin(owner_line_of(shared));
-            // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
-            if (CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == heap &&
-                             superblock::is_block_start(shared, block % slot_size) &&
-                             !superblock::may_be_free(block, shared))) {
-                OwnerLine *const s = owner_line_of(shared);
-                const bool border = heap->free_local(s, block);
-                heap->presence().end();
-                if (CAIRN_UNLIKELY(border)) {
-                    return this->look_at(heap, s);
-                }
-                return;
+            if (is_own(heap, shared, heap, block % slot_size, block)) {
+                return free_own(heap, owner_line_of(shared), block);
             }
         }
         free_elsewhere(p, *this);
@@ -51,6 +41,26 @@ protected:
     using Base::threads_;
 
 private:
+    /// Begins a section. Whether the superblock is the heap's, `mark` being what its owner is then, and the block may be freed; if not,
+    /// the section is still to be ended.
+    CAIRN_INLINE static bool is_own(Heap *heap, SharedLine *shared, const void *mark, std::size_t offset,
+                                    std::uintptr_t block) {
+        heap->presence().begin(owner_line_of(shared));
+        // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
+        return CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == mark &&
+                            superblock::is_block_start(shared, offset) &&
+                            !superblock::may_be_free(block, shared));
+    }
+
+    /// Such a block; ends the section.
+    CAIRN_INLINE void free_own(Heap *heap, OwnerLine *s, std::uintptr_t block) {
+        const bool border = heap->free_local(s, block);
+        heap->presence().end();
+        if (CAIRN_UNLIKELY(border)) {
+            this->look_at(heap, s);
+        }
+    }
+
     /// A block of a superblock that is another thread's and has one slot, or the thread's own and has several, or that is in no thread's heap;
     /// whatever else it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
     CAIRN_NOINLINE static void free_elsewhere(void *p, Freeing &self) {
@@ -69,18 +79,11 @@ private:
             }
         } else if (CAIRN_LIKELY(!heap->presence().fenced())) {
             SharedLine *const shared = first_line_at(block);
-            OwnerLine *const s = owner_line_of(shared);
-            heap->presence().begin(s);
-            // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
-            const void *const whose = shared->owner.load(std::memory_order_acquire);
-            if (CAIRN_LIKELY(whose == Heap::Notice::hidden(heap) &&
-                             superblock::is_block_start(shared, offset_at(block)) &&
-                             !superblock::may_be_free(block, shared))) {
-                const bool border = heap->free_local(s, block);
-                heap->presence().end();
-                return border ? self.look_at(heap, s) : void();
+            if (is_own(heap, shared, Heap::Notice::hidden(heap), offset_at(block), block)) {
+                return self.free_own(heap, owner_line_of(shared), block);
             }
-            if (!superblock::is_of_several_slots(whose)) {
+            // relaxed: as in superblock::quick_find()
+            if (!superblock::is_of_several_slots(shared->owner.load(std::memory_order_relaxed))) {
                 heap->presence().end();
                 return self.free_checked(p, heap);
             }
