@@ -11,7 +11,7 @@ struct NoLife {
     static bool attached() noexcept { return true; }
     static void grew() noexcept {}
     static void surplus() noexcept {}
-    static void gathered() noexcept {}
+    static void returned() noexcept {}
 };
 using Allocator = Flagship<NoLife>;
 

@@ -25,7 +25,7 @@ struct NoLife {
     static bool attached() noexcept { return false; }
     static void grew() noexcept {}
     static void surplus() noexcept {}
-    static void gathered() noexcept {}
+    static void returned() noexcept {}
 };
 using Allocator = Flagship<NoLife>;
 using Classes = Allocator::SizeClasses;

@@ -98,8 +98,8 @@ void Life::grew() noexcept {
     errno = saved;
 }
 
-void Life::gathered() noexcept {
-    purger::gathered(); // sets no errno: a raw system call at most
+void Life::returned() noexcept {
+    purger::returned(); // sets no errno: a raw system call at most
 }
 
 void Life::surplus() noexcept {

@@ -18,7 +18,7 @@ struct Life {
     static bool attached() noexcept;
     static void grew() noexcept;
     static void surplus() noexcept;
-    static void gathered() noexcept;
+    static void returned() noexcept;
 };
 
 using Heap = Flagship<Life>;

@@ -42,9 +42,16 @@ bool has_surplus() {
     return heap.levels().surplus_bytes() > to_retain();
 }
 
-/// Surplus, or what will be when it is taken from threads that sleep.
+/// Surplus, or what will be when it is taken from threads that stay away.
 bool has_work() {
-    return has_surplus() || heap.levels().gathers();
+    return has_surplus() || heap.levels().attended();
+}
+
+void tick() {
+    heap.levels().retire_absent();
+    if (has_surplus()) {
+        heap.levels().purge_idle(to_retain());
+    }
 }
 
 void *run(void *) {
@@ -54,11 +61,7 @@ void *run(void *) {
         heap.levels().retire_absent(); // those who are absent now will have been for a tick
         while (has_work()) {
             platform::futex_wait(never, 0, tick_ms());
-            if (has_surplus()) {
-                heap.levels().purge_idle(to_retain());
-            } else {
-                heap.levels().retire_absent();
-            }
+            tick();
         }
         std::uint32_t expected = at_work;
         // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
@@ -114,7 +117,7 @@ void tick_by_caller() {
     std::uint64_t last = last_tick.load(std::memory_order_relaxed);
     if (now - last >= static_cast<std::uint64_t>(tick_ms()) &&
         last_tick.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
-        heap.levels().purge_idle(to_retain());
+        tick();
     }
 }
 
@@ -145,11 +148,17 @@ void configure(const Options &options) noexcept {
 }
 
 void grew() noexcept {
-    // relaxed: a hint, start() decides.
-    if (state.load(std::memory_order_relaxed) == absent && background.load(std::memory_order_relaxed) &&
-        delay_ms.load(std::memory_order_relaxed) > 0 && heap.levels().resident_bytes() >= start_at) {
-        start();
+    if (!background.load(std::memory_order_relaxed) || delay_ms.load(std::memory_order_relaxed) <= 0) {
+        return;
     }
+    // relaxed: a hint, start() decides.
+    if (state.load(std::memory_order_relaxed) == absent) {
+        if (heap.levels().resident_bytes() >= start_at) {
+            start();
+        }
+        return;
+    }
+    wake(); // threads that only allocate are to be looked at too
 }
 
 void surplus() noexcept {
@@ -166,7 +175,7 @@ void surplus() noexcept {
     }
 }
 
-void gathered() noexcept {
+void returned() noexcept {
     if (delay_ms.load(std::memory_order_relaxed) > 0 && background.load(std::memory_order_relaxed)) {
         wake();
     }

@@ -7,9 +7,9 @@
 // The thread is started by malloc, never by free: libc calls free with locks held that pthread_create takes
 // (pthread_join frees the thread-local storage of stacks that it unmaps).
 //
-// Threads: `grew`, `surplus` and `gathered` any, with no lock of the heap held; `forget` in the child of a fork.
+// Threads: `grew`, `surplus` and `returned` any, with no lock of the heap held; `forget` in the child of a fork.
 // Cost:    `surplus` is called by the slow path of free when more than `wake_at` bytes are free; one load when
-//          the thread is at work already. `gathered`, when a chain of remote frees begins, the same.
+//          the thread is at work already. `returned`, in slow paths of a thread that was absent, the same.
 #pragma once
 
 #include "options.hpp"
@@ -25,7 +25,7 @@ inline constexpr std::size_t wake_at = 16_MiB;
 void configure(const Options &options) noexcept;
 void grew() noexcept;
 void surplus() noexcept;
-void gathered() noexcept;
+void returned() noexcept;
 void forget() noexcept;
 
 } // namespace cairn::process_heap::purger

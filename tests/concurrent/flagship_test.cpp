@@ -13,7 +13,7 @@ struct TestLife {
     static bool attached();
     static void grew() noexcept {}
     static void surplus() {}
-    static void gathered() {}
+    static void returned() {}
 };
 using Heap = Flagship<TestLife>;
 

@@ -27,7 +27,7 @@ struct TestLife {
     static bool attached() { return true; }
     static void grew() noexcept {}
     static void surplus() {}
-    static void gathered() {}
+    static void returned() {}
 };
 struct Heap : cairn::Flagship<TestLife> {
     bool in_section() const { return this->Routes::threads_.mine()->presence().owner_is_in_section(); }

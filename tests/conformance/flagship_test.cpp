@@ -21,7 +21,7 @@ struct TestLife {
     static bool attached();
     static void grew() noexcept {}
     static void surplus() {}
-    static void gathered() {}
+    static void returned() {}
 };
 
 template <int Number>

@@ -11,7 +11,7 @@ struct Life {
     static bool attached();
     static void grew() noexcept {}
     static void surplus() noexcept {}
-    static void gathered() noexcept {}
+    static void returned() noexcept {}
 };
 using Flagship = cairn::Flagship<Life>;
 inline constinit Immortal<Flagship> flagship;

@@ -16,7 +16,7 @@ struct Life {
     static bool attached() { return true; }
     static void grew() {}
     static void surplus() {}
-    static void gathered() {}
+    static void returned() {}
 };
 
 /// As the flagship, but for f and a slack of a few blocks, so that superblocks move soon. A superblock of the largest class of one

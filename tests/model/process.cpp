@@ -138,6 +138,7 @@ int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) {
 #include <src/malloc/process_heap.cpp>
 #include <src/malloc/thread_ties.cpp>
 
+#include <cairn/thread/attendance.hpp>
 #include <cairn/thread/thread_slot.hpp>
 
 namespace cairn {
@@ -153,20 +154,21 @@ namespace process_heap {
 
 namespace {
 
-/// What the purger sees of a heap: so much free memory, so many chains of remote frees. The heap writes it under its locks, or in a
+/// What the purger sees of a heap: so much free memory, and whether its thread comes by. The heap writes it under its locks, or in a
 /// section, and reads it without.
 struct Purged {
     std::atomic<std::size_t> surplus{0};
-    std::atomic<unsigned> chains{0};
+    Attendance attendance;
+    std::uint64_t looks = 0; ///< the purger's
     std::atomic<unsigned> purges{0};
 
     Purged &levels() { return *this; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
     std::size_t resident_bytes() const { return purger::start_at; }
-    bool gathers() const { return chains.load(std::memory_order_relaxed) != 0; }
-    void retire_absent() { chains.fetch_and(0, std::memory_order_relaxed); }
+    bool attended() const { return !attendance.was_told(); }
+    bool is_absent() { return attendance.is_due(++looks, 1); } ///< and it is not known yet
+    void retire_absent() { is_absent(); }
     void purge_idle(std::size_t) {
-        retire_absent();
         purges.fetch_add(1, std::memory_order_relaxed);
         surplus.fetch_and(0, std::memory_order_relaxed);
     }
@@ -199,9 +201,11 @@ struct Purger {
         process_heap::purged.surplus.fetch_add(4_MiB, std::memory_order_relaxed);
         process_heap::purger::surplus();
     }
-    static void gather() {
-        process_heap::purged.chains.fetch_add(1, std::memory_order_relaxed);
-        process_heap::purger::gathered();
+    static void come_by() {
+        process_heap::purged.attendance.come_by();
+        if (process_heap::purged.attendance.was_missed()) {
+            process_heap::purger::returned();
+        }
     }
     static void purge() {
         while (pthread::begun.load(std::memory_order_acquire) == 0) {
@@ -214,17 +218,28 @@ struct Purger {
         model::check(pthread::begun.load() <= 1, "two purgers");
         model::check(process_heap::purged.surplus_bytes() <= process_heap::purger::to_retain(),
                      "nobody gives back what is free");
-        model::check(!process_heap::purged.gathers(), "nobody gives back what is gathered");
+        for (int look = 0; look < 2; ++look) {
+            model::check(!process_heap::purged.is_absent(), "nobody sees that the thread stays away");
+        }
     }
 };
 
+/// Whether the thread comes by, instead of freeing; again: it has been seen to do so already.
+enum class Coming { not_at_all, once, again };
+
 /// It runs, and goes to sleep when it likes.
-template <unsigned Frees, bool Gathers = false>
+template <unsigned Frees, Coming Comes = Coming::not_at_all>
 struct PurgerSleeps : Purger {
-    PurgerSleeps() { process_heap::purger::grew(); }
+    PurgerSleeps() {
+        process_heap::purger::grew();
+        if (Comes == Coming::again) {
+            process_heap::purged.attendance.come_by();
+            process_heap::purged.retire_absent();
+        }
+    }
     void thread(unsigned i) {
         if (i < Frees) {
-            Gathers ? gather() : free_much();
+            Comes == Coming::not_at_all ? free_much() : come_by();
         } else {
             purge();
         }
@@ -235,8 +250,10 @@ struct PurgerSleeps : Purger {
     }
 };
 const model::Kernel<PurgerSleeps<1>, 2> purger_sleeps("purger.sleeps", {.time_passes = true, .helpers = 1});
-const model::Kernel<PurgerSleeps<1, true>, 2> purger_gathers("purger.sleeps.gathers",
-                                                             {.time_passes = true, .helpers = 1});
+const model::Kernel<PurgerSleeps<1, Coming::once>, 2> purger_returns("purger.sleeps.returns",
+                                                                     {.time_passes = true, .helpers = 1});
+const model::Kernel<PurgerSleeps<1, Coming::again>, 2>
+    purger_returns_again("purger.sleeps.returns.again", {.time_passes = true, .helpers = 1});
 const model::Kernel<PurgerSleeps<2>, 3>
     purger_frees("purger.sleeps.frees",
                  {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
@@ -289,7 +306,7 @@ struct PurgerTicks : Purger {
         options.background = false;
         process_heap::purger::configure(options);
     }
-    void thread(unsigned) { process_heap::purger::surplus(); }
+    void thread(unsigned) { free_much(); }
     void finish() { model::check(process_heap::purged.purges.load() == 1, "not one tick"); }
 };
 const model::Kernel<PurgerTicks, 2> purger_ticks("purger.ticks");

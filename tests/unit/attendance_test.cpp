@@ -20,6 +20,7 @@ TEST(Attendance, DueOnceWhenItsThreadHasStayedAway) {
     EXPECT_FALSE(attendance.is_due(109, 10));
     EXPECT_TRUE(attendance.is_due(110, 10));
     EXPECT_FALSE(attendance.is_due(200, 10)) << "said already";
+    EXPECT_TRUE(attendance.is_due(201, 10, /*again=*/true));
     EXPECT_TRUE(attendance.was_told());
     attendance.come_by();
     EXPECT_FALSE(attendance.was_told()) << "it has come by since";
@@ -27,4 +28,27 @@ TEST(Attendance, DueOnceWhenItsThreadHasStayedAway) {
     attendance.come_by();
     EXPECT_FALSE(attendance.is_due(310, 10)) << "it has come by in between";
     EXPECT_TRUE(attendance.is_due(320, 10));
+}
+
+TEST(Attendance, WhoComesBackIsMissedOnce) {
+    Attendance attendance;
+    attendance.come_by();
+    EXPECT_TRUE(attendance.was_missed()) << "nobody has looked yet";
+    EXPECT_FALSE(attendance.was_missed());
+    EXPECT_FALSE(attendance.is_due(100, 10));
+    EXPECT_FALSE(attendance.is_missed()) << "somebody looks";
+    EXPECT_TRUE(attendance.is_due(110, 10));
+    EXPECT_TRUE(attendance.is_missed());
+    attendance.come_by();
+    EXPECT_TRUE(attendance.was_missed());
+    EXPECT_FALSE(attendance.was_told());
+}
+
+TEST(Attendance, AnotherThreadIsMissedFromTheStart) {
+    Attendance attendance;
+    attendance.come_by();
+    EXPECT_FALSE(attendance.is_due(100, 10));
+    attendance.begin();
+    attendance.come_by();
+    EXPECT_TRUE(attendance.was_missed());
 }

@@ -26,7 +26,7 @@ struct StageLife {
     static bool attached() { return true; }
     static void grew() noexcept {}
     static void surplus() {}
-    static void gathered() {}
+    static void returned() {}
 };
 
 struct Subject : Flagship<StageLife> {

@@ -204,7 +204,7 @@ struct CountingLife {
     static bool attached() { return true; }
     static void grew() {}
     static void surplus() {}
-    static void gathered() { ++times; }
+    static void returned() { ++times; }
     static inline unsigned times = 0;
 };
 constinit Flagship<CountingLife> whole;

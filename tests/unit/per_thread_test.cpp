@@ -23,7 +23,7 @@ struct Refusing {
     }
     static void grew() noexcept {}
     static void surplus() noexcept {}
-    static void gathered() noexcept {}
+    static void returned() noexcept {}
 };
 
 /// Its lock and its numbers are constant-initialised in a malloc; here each test has one for itself.

@@ -173,6 +173,8 @@ TEST_F(ThreadHeapTest, ALookTellsWhetherAnythingWasGivenSinceTheLast) {
     const unsigned c = Classes::class_of(64);
     void *const live = heap_.malloc_class(c);
     OwnerLine *const s = superblock_of(live);
+    EXPECT_TRUE(heap_.look_at(s)) << "nobody knows that the thread is there";
+    EXPECT_TRUE(heap_.attendance.was_missed());
     EXPECT_FALSE(heap_.look_at(s));
     std::vector<void *> blocks;
     for (std::size_t bytes = 0; bytes < 1_MiB; bytes += 64) {

@@ -2,10 +2,13 @@
 //
 // Attendance: whether the thread of a heap comes by.
 //
-// Adds:    a count of its slow paths, and since when that count stands still.
-// Threads: come_by: the owner. is_due, was_told: who holds the registry's lock.
-// Cost:    a load and a store on slow paths.
+// Adds:    a count of its slow paths, since when that count stands still, and for the owner whether others have taken note of that.
+// Keeps:   who finds was_told() behind a heavy fence, and sleeps, is told by was_missed() of the next time that the owner comes by.
+// Threads: come_by, is_missed, was_missed: the owner. begin, is_due, was_told: who holds the registry's lock.
+// Cost:    a load and a store on slow paths, and a load at borders.
 #pragma once
+
+#include <cairn/platform/fence.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -18,29 +21,51 @@ public:
 
     void come_by() { times_.store(times() + 1, std::memory_order_relaxed); }
 
-    /// Whether it has not come by for `wait` milliseconds, looked at `now` and before; once for each time that it is so.
-    bool is_due(std::uint64_t now, std::uint64_t wait) {
+    /// After come_by(): whether its absence was told, and nobody may be looking any more.
+    bool is_missed() const {
+        platform::
+            light_fence(); // Dekker pair with the heavy one of who then looks at was_told(), or with a wait for its part
+        return told();
+    }
+
+    /// The same, once for each time.
+    bool was_missed() {
+        const bool missed = is_missed();
+        if (missed) {
+            tell(false);
+        }
+        return missed;
+    }
+
+    /// Another thread has the heap from now on.
+    void begin() { tell(true); }
+
+    /// Whether it has not come by for `wait` milliseconds, looked at `now` and before; once for each time that it is so, or `again`.
+    bool is_due(std::uint64_t now, std::uint64_t wait, bool again = false) {
         if (const unsigned count = times(); count != seen_) {
             seen_ = count;
             since_ = now;
-            told_ = false;
+            tell(false);
         }
-        if (told_ || now - since_ < wait) {
+        if ((told() && !again) || now - since_ < wait) {
             return false;
         }
-        told_ = true;
+        tell(true);
         return true;
     }
 
     /// Whether is_due() has said so of the absence that there is.
-    bool was_told() const { return told_ && times() == seen_; }
+    bool was_told() const { return told() && times() == seen_; }
 
 private:
     unsigned times() const { return times_.load(std::memory_order_relaxed); } // relaxed: a hint; one writer
+    // relaxed, both: under the lock; and the owner's, which wakes whoever is asleep then.
+    bool told() const { return told_.load(std::memory_order_relaxed); }
+    void tell(bool told) { told_.store(told, std::memory_order_relaxed); }
 
     std::atomic<unsigned> times_{0};
     unsigned seen_ = 0;
-    bool told_ = true; ///< a heap that was never used has nothing to give
+    std::atomic<bool> told_{true}; ///< a heap that was never used has nothing to give
     std::uint64_t since_ = 0;
 };
 

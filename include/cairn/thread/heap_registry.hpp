@@ -24,8 +24,6 @@ public:
     using Heap = ThreadHeap<Global>;
 
     constexpr HeapRegistry() = default;
-    HeapRegistry(const HeapRegistry &) = delete;
-    HeapRegistry &operator=(const HeapRegistry &) = delete;
 
     /// `for_all`: the one that threads share that can have none; the last number is kept for it.
     Heap *open(Global &global, RunHeap &runs, bool for_all = false) {
@@ -37,6 +35,7 @@ public:
         } else if ((heap = make(global, runs, for_all)) == nullptr) {
             return nullptr;
         }
+        heap->attendance.begin();
         global.stock().heaps().opened();
         peak_ = std::max(peak_, ++in_use_);
         note_heaps(runs);
@@ -64,7 +63,7 @@ public:
         note_heaps(runs);
     }
 
-    /// After a notice to a heap that no thread has: hands over what the notice is about.
+    /// After a notice to a heap that no thread has.
     void tend(PendingSuperblocks &tray) {
         sync::Guard hold(lock_);
         if (tray.idle()) {
@@ -74,22 +73,22 @@ public:
 
     // ---- for visits (heap_visits.hpp). Not where there is one heap in use only: its thread is the caller, mostly.
 
-    /// The next heap in turn, if its thread has not come by for `wait` milliseconds.
+    /// The next heap in turn, if its thread has not come by for `wait` milliseconds, or still has not and others have freed much since.
     Heap *next_absent(std::uint64_t now, std::uint64_t wait) {
         const sync::Guard hold(lock_);
         hand_ = hand_ != nullptr ? hand_->next : all_;
-        return hand_ != nullptr && in_use_ > 1 && hand_->attendance.is_due(now, wait) ? hand_ : nullptr;
+        const bool may = hand_ != nullptr && in_use_ > 1;
+        return may && hand_->attendance.is_due(now, wait, owes(hand_)) ? hand_ : nullptr;
     }
 
-    /// Whether some heap keeps chains that a visit for its thread's absence may come to give back.
-    bool gathers() {
+    /// 0 if next_absent() has told of all; else so many calls are a look at each heap.
+    unsigned attended() {
         const sync::Guard hold(lock_);
-        for (Heap *heap = in_use_ > 1 ? all_ : nullptr; heap != nullptr; heap = heap->next) {
-            if (!heap->attendance.was_told() && !heap->gathering().empty()) {
-                return true;
-            }
+        Heap *heap = in_use_ > 1 ? all_ : nullptr;
+        while (heap != nullptr && heap->attendance.was_told() && !owes(heap)) {
+            heap = heap->next;
         }
-        return false;
+        return heap != nullptr ? made_ : 0;
     }
 
     /// All heaps, by `next`, in use or not; nullptr where fewer are in use.
@@ -112,8 +111,7 @@ public:
         out.metadata += made_ * sizeof(Heap);
     }
 
-    /// In the child of a fork of a threaded process: all heaps but `survivor` are idle and empty. The survivor if it has
-    /// kept what it had.
+    /// In the child of a fork of a threaded process: all but `survivor` are idle and empty. The survivor if it has kept what it had.
     Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
         idle_ = nullptr;
@@ -139,6 +137,7 @@ public:
     }
 
 private:
+    static bool owes(Heap *h) { return h->tray().freed() > h->holdings().share(Global::Emptiness::slack); }
     void note_heaps(RunHeap &runs) {
         runs.set_floor(std::min(small_process_, in_use_ * Global::Emptiness::bins_slack));
     }

@@ -99,13 +99,16 @@ public:
         return huge_.flush() + runs_.purge(keep);
     }
 
-    /// Whether there is something to come for with retire_absent(), sooner or later.
-    bool gathers() { return registry_.gathers(); }
+    /// Whether there may be something to come for with retire_absent(), sooner or later.
+    bool attended() { return registry_.attended() != 0; }
 
-    /// One tick of the purge clock, when there is no surplus yet and when there is.
-    void retire_absent() { retire_idle(registry_, clock_looks_); }
+    /// One tick of the purge clock: what heaps keep whose threads stay away, twice, since one may have had blocks of another's; then,
+    /// when there is a surplus, what lay unused since the last tick.
+    void retire_absent() {
+        retire_idle(registry_, registry_.attended());
+        retire_idle(registry_, registry_.attended());
+    }
     void purge_idle(std::size_t keep) {
-        retire_absent();
         large_.give_up_spares();
         global_.make_room(SIZE_MAX);
         huge_.purge_idle();
@@ -161,7 +164,6 @@ public:
 
 private:
     static constexpr unsigned growth_looks_ = 16;
-    static constexpr unsigned clock_looks_ = 128;
     RunHeap runs_;
     Global global_{runs_};
     LargeHeap large_{runs_};

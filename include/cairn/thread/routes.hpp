@@ -17,8 +17,8 @@
 
 namespace cairn {
 
-/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known; `Life::gathered()` when a
-/// thread begins to keep what it frees of others; `Life::grew()` when memory was taken from the operating system;
+/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known; `Life::returned()` when one
+/// frees at a border whose absence was told (Attendance); `Life::grew()` when memory was taken from the operating system;
 /// `Life::surplus()` when free memory lies about in quantity.
 template <class Classes, class Discipline, class Life>
 class Routes {
@@ -146,14 +146,16 @@ protected:
     struct Telling {
         Routes &routes;
         void operator()(const Gathering::Left &left) const { routes.tell(left); }
-        void begun() const { Life::gathered(); }
+        void begun() const { note_return(routes.threads_.mine()->attendance); }
     };
 
     CAIRN_COLD void look_at(Heap *heap, OwnerLine *s) {
         if (heap->look_at(s)) {
             note_surplus();
+            note_return(heap->attendance);
         }
     }
+    static void note_return(Attendance &attendance) { attendance.was_missed() ? Life::returned() : void(); }
 
     /// What the calling thread has gathered goes back.
     void give_gathered() {
@@ -166,6 +168,7 @@ protected:
         if (CAIRN_UNLIKELY(!left.is_done())) {
             tell_now(levels_.registry(), levels_.global(), left);
             note_surplus();
+            Life::returned(); // its owner may stay away
         }
     }
 

@@ -100,7 +100,7 @@ public:
     Gathering &gathering() { return gathering_; }
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant. Whether the heap has
-    /// given anything to the global heap since the last time.
+    /// given anything to the global heap since the last time, or its thread was missed (Attendance).
     CAIRN_NOINLINE bool look_at(OwnerLine *s) {
         const Inside inside(*this);
         if (owns(s)) { // a visitor may have taken it since
@@ -108,7 +108,8 @@ public:
         }
         attendance.come_by();
         contents_.settle();
-        return holdings().has_given();
+        const bool given = holdings().has_given();
+        return attendance.is_missed() || given;
     }
 
     /// Hands every superblock to the global heap.

@@ -42,10 +42,11 @@ public:
         holdings.overdraft_visited();
     }
 
-    /// The heap's thread has not come by for long: it keeps no more than the slack free, in bins or not, apart from what
+    /// The heap's thread has not come by for long: it keeps no more than its share of the slack free, in bins or not, apart from what
     /// nearly full superblocks have.
     void retire() {
-        thin_out([](std::size_t u, std::size_t a) { return a > u + Discipline::slack; }, Bins::always,
+        const std::size_t slack = heap_.holdings().share(Discipline::slack);
+        thin_out([=](std::size_t u, std::size_t a) { return a > u + slack; }, Bins::always,
                  [](const OwnerLine *) { return true; });
     }
 
