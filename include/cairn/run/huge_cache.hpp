@@ -55,8 +55,10 @@ public:
         for (Entry *piece; taken < bytes && (piece = entry_at(from + taken)) != nullptr;) {
             const std::size_t wanted = bytes - taken;
             const std::size_t part = piece->block.bytes <= wanted + bytes / 8 ? piece->block.bytes : wanted;
-            piece->block.memory += part;
             shorten(*piece, part);
+            // In the child of a fork in between its end is lost. The other way round it would reach into what lies behind.
+            std::atomic_signal_fence(std::memory_order_release);
+            piece->block.memory += piece->block.memory != nullptr ? part : 0;
             taken += part;
         }
         return taken;
@@ -96,11 +98,14 @@ public:
         return old;
     }
 
-    /// In the child of a fork: a thread that is not there may have been between an entry and the sum.
+    /// In the child of a fork: a thread that is not there may have been between an entry and the sum, or between an entry's two halves.
     void repair_after_fork() {
         std::size_t sum = 0;
-        for (const Entry &entry : entries_) {
-            sum += entry.block.memory != nullptr ? entry.block.bytes : 0;
+        for (Entry &entry : entries_) {
+            if (entry.block.memory == nullptr || entry.block.bytes == 0) {
+                entry = {};
+            }
+            sum += entry.block.bytes;
         }
         bytes_.store(sum, std::memory_order_relaxed);
     }
