@@ -96,6 +96,9 @@ public:
         lock_.unlock();
         const std::size_t length =
             bytes < before.bytes ? std::min(huge_length(bytes), before.bytes) : std::max(bytes, block->bytes);
+        if (length > block->bytes) {
+            make_room(length - block->bytes);
+        }
         char *const to = mappings_.resize(block->memory, block->bytes, length);
         sync::Guard hold(lock_);
         if (to != nullptr) {
