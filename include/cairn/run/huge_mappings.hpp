@@ -102,7 +102,7 @@ private:
         if (!platform::vm::move(p, before, to, bytes)) {
             // Unmapped by the kernel, the place may be another's by now. It is ours if the mark is there.
             if (platform::vm::holds(mark, secret)) {
-                unmap(to, bytes);
+                unmap(to, bytes, Line::stays); // it has not risen
             } else {
                 account(bytes, 0);
             }
