@@ -52,6 +52,9 @@ public:
         return shared_->malloc_class(c, growth);
     }
 
+    /// What the calling thread's heap has free.
+    std::size_t free_bytes() const { return attached() ? mine_->free_bytes() : 0; }
+
     /// The calling thread's heap gives up every superblock without live blocks. False if there was none.
     bool give_empty() { return attached() && mine_->give_empty(); }
 

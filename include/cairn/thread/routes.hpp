@@ -109,12 +109,12 @@ protected:
     }
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
-        const auto &mine = threads_.mine()->holdings();
-        if (size >= Level::growth_step && mine.held() - mine.used() > Discipline::bins_step &&
-            levels_.would_grow(size, alignment, mine.number())) {
+        const unsigned who = threads_.mine()->holdings().number();
+        if (size >= Level::growth_step && threads_.free_bytes() > Discipline::bins_step &&
+            levels_.would_grow(size, alignment, who)) {
             threads_.give_empty(); // to pay with
         }
-        void *p = levels_.long_blocks().malloc(size, alignment, clean, mine.number());
+        void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
         if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
             p = levels_.long_blocks().malloc(size, alignment, clean);
         }

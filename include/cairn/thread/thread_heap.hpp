@@ -124,6 +124,12 @@ public:
         contents_.give_all();
     }
 
+    /// Of what its superblocks have touched, as accounted.
+    std::size_t free_bytes() {
+        const Inside inside(*this);
+        return holdings().held() - holdings().used();
+    }
+
     /// Gives up every superblock without live blocks. False if there was none.
     bool give_empty() {
         const Inside inside(*this);
