@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /// glibc's word for it; other C libraries have none.
 extern "C" [[gnu::weak]] char libc_single_threaded asm("__libc_single_threaded");
@@ -31,6 +33,9 @@ thread_ties::Tie *tie_of(void *value) {
 }
 
 void thread_ends(void *value) {
+    if (platform::raw_syscall(SYS_gettid) == getpid()) {
+        purger::main_thread_ends();
+    }
     heap.detach();
     thread_ties::untie(tie_of(value));
 }

@@ -3,6 +3,7 @@
 #include "process_heap.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include <climits>
@@ -24,6 +25,9 @@ constinit std::atomic<std::uint32_t> state{absent};
 constinit std::atomic<std::int64_t> delay_ms{Options{}.purge_delay_ms};
 constinit std::atomic<std::int64_t> retain{Options{}.retain_bytes};
 constinit std::atomic<bool> background{Options{}.background};
+
+/// The purger is to end: whoever else runs does its work. A word to sleep on. relaxed: a word by itself.
+constinit std::atomic<std::uint32_t> over{0};
 
 /// relaxed: that it is one exchange lets one caller have each tick.
 constinit std::atomic<std::uint64_t> last_tick{0};
@@ -54,13 +58,26 @@ void tick() {
     }
 }
 
+bool is_over() {
+    return over.load(std::memory_order_relaxed) != 0;
+}
+
+/// Whoever made the thread may run with a priority over others: purging has none.
+void be_ordinary() {
+    const int policy = sched_getscheduler(0);
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+        const sched_param none{};
+        sched_setscheduler(0, SCHED_OTHER, &none);
+    }
+}
+
 void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
-    constinit static std::atomic<std::uint32_t> never{0}; // nobody writes it: a word to sleep on
-    for (;;) {
+    be_ordinary();
+    while (!is_over()) {
         heap.levels().retire_absent(); // those who are absent now will have been for a tick
-        while (has_work()) {
-            platform::futex_wait(never, 0, tick_ms());
+        while (has_work() && !is_over()) {
+            platform::futex_wait(over, 0, tick_ms());
             tick();
         }
         std::uint32_t expected = at_work;
@@ -70,18 +87,21 @@ void *run(void *) {
             // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light
             // one is through in a tick.
             if (!platform::heavy_fence()) {
-                platform::futex_wait(never, 0, tick_ms());
+                platform::futex_wait(over, 0, tick_ms());
             }
             expected = asleep;
             if (has_work() && state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed)) {
                 continue;
             }
             // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
-            while (state.load(std::memory_order_relaxed) == asleep) {
+            while (state.load(std::memory_order_relaxed) == asleep && !is_over()) {
                 platform::futex_wait(state, asleep);
             }
         }
     }
+    state.store(refused, std::memory_order_relaxed);
+    platform::futex_wake(state);
+    return nullptr;
 }
 
 void start() {
@@ -178,6 +198,21 @@ void surplus() noexcept {
 void returned() noexcept {
     if (delay_ms.load(std::memory_order_relaxed) > 0 && background.load(std::memory_order_relaxed)) {
         wake();
+    }
+}
+
+void main_thread_ends() noexcept {
+    constexpr int most_waits = 20;
+    constexpr long wait_ms = 50;
+    std::uint32_t now = absent;
+    if (state.compare_exchange_strong(now, refused, std::memory_order_relaxed)) {
+        return;
+    }
+    over.store(1, std::memory_order_relaxed);
+    platform::futex_wake(over);
+    for (int i = 0; i < most_waits && (now = state.load(std::memory_order_relaxed)) != refused; ++i) {
+        platform::futex_wake(state, INT_MAX);
+        platform::futex_wait(state, now, wait_ms);
     }
 }
 

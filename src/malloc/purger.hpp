@@ -7,6 +7,9 @@
 // The thread is started by malloc, never by free: libc calls free with locks held that pthread_create takes
 // (pthread_join frees the thread-local storage of stacks that it unmaps).
 //
+// The process ends with the last of the program's threads: when the main one ends, and others go on, so does the purger, and those
+// that free have the ticks.
+//
 // Threads: `grew`, `surplus` and `returned` any, with no lock of the heap held; `forget` in the child of a fork.
 // Cost:    `surplus` is called by the slow path of free when more than `wake_at` bytes are free; one load when
 //          the thread is at work already. `returned`, in slow paths of a thread that was absent, the same.
@@ -26,6 +29,7 @@ void configure(const Options &options) noexcept;
 void grew() noexcept;
 void surplus() noexcept;
 void returned() noexcept;
+void main_thread_ends() noexcept; ///< by pthread_exit; waits for the purger, a second at most
 void forget() noexcept;
 
 } // namespace cairn::process_heap::purger
