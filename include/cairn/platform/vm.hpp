@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <linux/futex.h>
 #include <sys/auxv.h>
@@ -85,6 +86,34 @@ inline bool unmap(void *p, std::size_t bytes) {
 inline bool purge(void *p, std::size_t bytes) {
     return !failed(
         raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes), MADV_DONTNEED));
+}
+
+/// Whether less than half of the pages are in memory. Pages that were swapped out count as if they were not there.
+inline bool is_sparse(const void *p, std::size_t bytes) {
+    constexpr std::size_t most = 4096; // pages a call
+    unsigned char in_memory[most];
+    const std::size_t pages = ceil_div(bytes, page_size());
+    std::size_t there = 0;
+    for (std::size_t done = 0; done < pages && there < ceil_div(pages, 2); done += most) {
+        const std::size_t count = pages - done < most ? pages - done : most;
+        const std::uintptr_t at = address_of(p) + done * page_size();
+        if (failed(raw_syscall(SYS_mincore, static_cast<long>(at), static_cast<long>(count * page_size()),
+                               static_cast<long>(address_of(in_memory))))) {
+            return false;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            there += in_memory[i] & 1;
+        }
+    }
+    return there < ceil_div(pages, 2);
+}
+
+/// Makes whole pages read as zero: by giving them back where most were never touched, so that these stay so.
+inline void clear(void *p, std::size_t bytes) {
+    constexpr std::size_t long_enough = 1_MiB; // that a system call or two cost little beside it
+    if (bytes < long_enough || !is_sparse(p, bytes) || !purge(p, bytes)) {
+        std::memset(p, 0, bytes);
+    }
 }
 
 /// Nobody may read or write there until it is unmapped. It costs up to two mappings more.

@@ -63,7 +63,7 @@ public:
             bool clean = false;
             void *p = this->malloc_long(size, 1, clean);
             if (p != nullptr && !clean) {
-                std::memset(p, 0, size);
+                platform::vm::clear(p, align_up(size, platform::vm::page_size()));
             }
             return p;
         }
