@@ -42,9 +42,10 @@ public:
 
     void unmap(void *p, std::size_t bytes, Line line = Line::falls) {
         in_flight_.fetch_add(1, std::memory_order_relaxed);
+        platform::vm::unmap(p, bytes); // without the lock: the kernel takes its time
         {
             sync::Guard hold(runs_.lock());
-            runs_.space().give_back(p, bytes);
+            runs_.space().shrank(bytes);
             if (line == Line::falls) {
                 runs_.unmapped_locked(bytes);
             }
