@@ -168,6 +168,28 @@ TEST_F(GatheringTest, AThreadThatOnlyFreesIsSeenToBeAbsent) {
     EXPECT_TRUE(freer_->attendance.is_due(3100, 100));
 }
 
+TEST_F(GatheringTest, AnAbsentHeapIsDueAgainWhenOthersHaveFreedMuch) {
+    auto &registry = levels_->registry();
+    owner_->attendance.come_by();
+    freer_->attendance.come_by();
+    const auto due = [&](std::uint64_t now) {
+        std::vector<Heap *> found;
+        for (unsigned left = registry.attended(); left != 0; --left) {
+            if (Heap *const heap = registry.next_absent(now, 100)) {
+                found.push_back(heap);
+            }
+        }
+        return found;
+    };
+    EXPECT_EQ(due(1000).size(), 0u) << "seen for the first time";
+    EXPECT_EQ(due(1100).size(), 2u) << "a look at each";
+    EXPECT_EQ(registry.attended(), 0u);
+    owner_->tray().note_freed(Discipline::slack);
+    EXPECT_EQ(registry.attended(), 0u);
+    owner_->tray().note_freed(1);
+    EXPECT_EQ(due(1101), std::vector<Heap *>{owner_});
+}
+
 TEST_F(GatheringTest, DuringAVisitNothingIsGathered) {
     free(0, 2);
     {

@@ -219,6 +219,22 @@ TEST_F(VisitTest, AnOwnerThatWasAskedGivesUpWhatAVisitorWouldHaveTaken) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+/// A thousand heaps would keep 125 MiB.
+TEST_F(VisitTest, WhereManyHeapsShareTheSlackOneThatRetiresKeepsItsShare) {
+    auto &heaps = global_->stock().heaps();
+    while (heap_.holdings().share(Discipline::slack) > Discipline::slack / 8) {
+        heaps.opened();
+    }
+    for (void *const p : some_of_each_class()) {
+        free(heap_, p);
+    }
+    ASSERT_TRUE(retire());
+    EXPECT_LE(free_bytes(), Discipline::slack / 8);
+    expect_accounts(heap_);
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
 TEST_F(VisitTest, AHeapThatRetiresKeepsTheSlackAlone) {
     std::vector<void *> kept;
     for (void *const p : some_of_each_class()) {

@@ -23,8 +23,8 @@ public:
 
     /// After come_by(): whether its absence was told, and nobody may be looking any more.
     bool is_missed() const {
-        platform::
-            light_fence(); // Dekker pair with the heavy one of who then looks at was_told(), or with a wait for its part
+        // Dekker pair with the heavy fence of who then looks at was_told(), or where there is none with its wait.
+        platform::light_fence();
         return told();
     }
 

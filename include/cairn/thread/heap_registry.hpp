@@ -88,7 +88,7 @@ public:
         while (heap != nullptr && heap->attendance.was_told() && !owes(heap)) {
             heap = heap->next;
         }
-        return heap != nullptr ? made_ : 0;
+        return heap != nullptr ? made_ + 1 : 0; // and one behind the last
     }
 
     /// All heaps, by `next`, in use or not; nullptr where fewer are in use.
