@@ -69,9 +69,9 @@ public:
         return p;
     }
 
-    /// Maps the bytes that follow a range of ours, if nothing lies there.
-    bool extend(void *end, std::size_t bytes) {
-        if (platform::vm::map_at(end, bytes) == nullptr) {
+    /// Maps the bytes that follow a range of ours, if nothing lies there, which `taken` tells.
+    bool extend(void *end, std::size_t bytes, bool *taken = nullptr) {
+        if (platform::vm::map_at(end, bytes, taken) == nullptr) {
             return false;
         }
         grew(bytes);
@@ -105,6 +105,8 @@ public:
         const std::size_t part = align_down(limit / 32, slot_size);
         return part < smallest_step_ ? smallest_step_ : part > window_size ? window_size : part;
     }
+
+    static bool is_limited() { return platform::vm::address_space_limit() != SIZE_MAX; }
 
 private:
     static constexpr std::size_t smallest_step_ = 1_MiB;

@@ -130,6 +130,18 @@ public:
         return piece;
     }
 
+    /// Takes the clean run that a segment ends with. How many slots.
+    unsigned take_clean_end(Segment &segment) {
+        const unsigned end = segment.mapped_slots;
+        if (segment.kind(end - 1) != SlotKind::free_clean) {
+            return 0;
+        }
+        const unsigned slots = segment.owner_lines[end - 1].slots; // the boundary tag
+        OwnerLine *const run = &segment.owner_lines[end - slots];
+        cut(run, run, slots, SlotKind::free_clean);
+        return slots;
+    }
+
     /// Makes the lists anew from what slots say: in the child of a fork, without those who had `taken` runs or were freeing some.
     void clear() {
         dirty_ = RunLists{};

@@ -77,7 +77,7 @@ public:
     /// Bytes of runs that may have memory behind them: in use or dirty.
     std::size_t resident_bytes() {
         sync::Guard hold(lock_);
-        return resident_locked();
+        return segments_.bytes() - stripes_.clean_bytes();
     }
 
     /// Calls f(segment) for every segment; without the lock.
@@ -141,6 +141,8 @@ protected:
     RunStripes stripes_;
     sync::Lock lock_{sync::Rank::runs};
     WaterLine line_;
+    AddressSpace space_;
+    Segments segments_;
 
 private:
     Run grow_locked(unsigned slots, unsigned alignment, unsigned home) {
@@ -161,11 +163,7 @@ private:
         return run;
     }
 
-    std::size_t resident_locked() { return segments_.bytes() - stripes_.clean_bytes(); }
     std::size_t taken_locked() { return space_.mapped() - segments_.overhead() - stripes_.clean_bytes(); }
-
-    AddressSpace space_;
-    Segments segments_;
 };
 
 } // namespace cairn

@@ -81,15 +81,28 @@ public:
         stripe.runs().shorten(first, slots);
     }
 
-    /// Gives memory back. Both forget what memory there was before.
+    /// Gives memory back. Both forget what memory there was before. Where address space is limited some of that goes back too, for
+    /// what the program maps by itself.
     std::size_t purge(std::size_t keep) {
         const std::size_t bytes = stripes_.purge(keep);
         fall();
+        cut_if_limited();
         return bytes;
     }
     void purge_idle(std::size_t keep) {
         stripes_.purge_idle(keep);
         fall();
+        cut_if_limited();
+    }
+
+    /// Out of memory: where that is for a limit on address space, all that lies free there goes back. False if that is nothing.
+    /// Not where the kernel refuses for another reason: it might not let us have it again.
+    bool give_up() {
+        if (!AddressSpace::is_limited()) {
+            return false;
+        }
+        stripes_.purge(0);
+        return cut_if_limited() != 0;
     }
 
     /// In the child of a fork of a threaded process: the lists may have been in the middle of a change in a
@@ -101,6 +114,21 @@ public:
     }
 
 private:
+    /// The free and clean ends of segments are unmapped. Bytes.
+    std::size_t cut_if_limited() {
+        if (!AddressSpace::is_limited()) {
+            return 0;
+        }
+        sync::Guard hold(lock_);
+        std::size_t bytes = 0;
+        segments_.for_each([&](Segment &segment) {
+            sync::Guard hold_stripe(stripes_.of(segment.owner_lines).lock());
+            const unsigned end = stripes_.of(segment.owner_lines).runs().take_clean_end(segment);
+            bytes += segments_.cut(space_, segment, end);
+        });
+        return bytes;
+    }
+
     void put(OwnerLine *first, bool clean) {
         PurgingRuns &stripe = stripes_.of(first);
         sync::Guard hold(stripe.lock());

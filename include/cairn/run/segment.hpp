@@ -46,6 +46,7 @@ struct Segment {
     Segment *next;         ///< all segments of one allocator
     void *allocator;       ///< whose segment this is
     unsigned mapped_slots; ///< slots from the start that are mapped
+    unsigned most_slots;   ///< how many may be: end_of_slots, unless something else lies there
     unsigned stripe;       ///< whose its free runs are (RunStripes); for good
 
     static Segment *of(std::uintptr_t address) {

@@ -2,9 +2,10 @@
 //
 // Segments: the windows that a run heap has taken from the address space, and how it gets more of it.
 //
-// Adds:    growth by the rest of the newest segment, else by a new one; a walk over all.
+// Adds:    growth by the rest of a segment, the newest first, else by a new one; a walk over all; cutting off their ends.
 // Needs:   AddressSpace.
-// Keeps:   no segment is ever taken away, so a walk needs no lock. The last slot of a window is never handed out.
+// Keeps:   no segment is ever taken away, only shortened, so a walk needs no lock. The last slot of a window is never handed
+//          out.
 // Threads: the caller of `grow` holds a lock; the walk any.
 // Errors:  nullptr when the operating system has no more.
 // Cost:    a system call for 32 MiB of address space at a time, less where it is limited; one more for the guard of each
@@ -25,18 +26,30 @@ public:
     /// what is free in front of it.
     OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe) {
         const auto step = static_cast<unsigned>(AddressSpace::step() / slot_size);
-        const unsigned wanted = step < slots + alignment ? slots + alignment : step;
-        Segment *const newest = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
-        if (newest != nullptr && newest->stripe == stripe &&
-            newest->mapped_slots + slots + alignment <= end_of_slots) {
-            const unsigned room = end_of_slots - newest->mapped_slots;
-            const unsigned more = wanted < room ? wanted : room;
-            if (space.extend(reinterpret_cast<void *>(newest->address_of_slot(newest->mapped_slots)),
-                             more * slot_size)) {
-                return add_slots(*newest, more);
+        const unsigned least = slots + alignment;
+        const unsigned wanted = step < least ? least : step;
+        for (Segment *s = newest_.load(std::memory_order_relaxed); s != nullptr; // relaxed: under the lock
+             s = were_cut_ ? s->next : nullptr) {
+            OwnerLine *const more = s->stripe == stripe ? lengthen(*s, space, least, wanted) : nullptr;
+            if (more != nullptr) {
+                return more;
             }
         }
-        return new_segment(space, metadata_slots + slots + alignment, wanted, stripe);
+        return new_segment(space, metadata_slots + least, wanted, stripe);
+    }
+
+    /// Unmaps so many slots, free and clean, at the end of a segment, which may grow there later. Bytes.
+    std::size_t cut(AddressSpace &space, Segment &segment, unsigned slots) {
+        were_cut_ = true;
+        segment.most_slots = end_of_slots; // who lay there may be gone
+        segment.mapped_slots -= slots;
+        segment.set_kinds(segment.mapped_slots, slots, SlotKind::unmapped);
+        bytes_ -= slots * slot_size;
+        if (slots != 0) {
+            space.give_back(reinterpret_cast<void *>(segment.address_of_slot(segment.mapped_slots)),
+                            slots * slot_size);
+        }
+        return slots * slot_size;
     }
 
     /// Calls f(segment) for every segment; new ones come in front.
@@ -55,6 +68,27 @@ public:
     std::size_t overhead() const { return overhead_; }
 
 private:
+    /// By `wanted` slots, or as near to it as can be had, but not by less than `least`.
+    OwnerLine *lengthen(Segment &segment, AddressSpace &space, unsigned least, unsigned wanted) {
+        const unsigned room = segment.most_slots - segment.mapped_slots;
+        if (room < least) {
+            return nullptr;
+        }
+        void *const end = reinterpret_cast<void *>(segment.address_of_slot(segment.mapped_slots));
+        for (unsigned n = wanted < room ? wanted : room;; n = n / 2 < least ? least : n / 2) {
+            bool taken = false;
+            if (space.extend(end, n * slot_size, &taken)) {
+                return add_slots(segment, n);
+            }
+            if (taken) {
+                segment.most_slots = segment.mapped_slots;
+            }
+            if (taken || n == least) {
+                return nullptr;
+            }
+        }
+    }
+
     /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
     OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted, unsigned stripe) {
         least = least > end_of_slots ? end_of_slots : least;
@@ -76,6 +110,7 @@ private:
         segment->stripe = stripe;
         segment->allocator = allocator_;
         segment->mapped_slots = metadata_slots;
+        segment->most_slots = end_of_slots;
         segment->set_kinds(0, metadata_slots, SlotKind::metadata);
         segment->next = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
         WindowMap::set(segment, WindowKind::segment);
@@ -108,6 +143,7 @@ private:
     std::size_t bytes_ = 0;
     std::size_t overhead_ = 0;
     unsigned guards_ = 0;
+    bool were_cut_ = false;
     void *const allocator_;
 };
 

@@ -17,7 +17,7 @@ namespace cairn::superblock {
 template <class F>
 void for_each(const RunHeap &runs, F &&f) {
     runs.for_each_segment([&](Segment &segment) {
-        for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
+        for (unsigned slot = metadata_slots; slot < end_of_slots; ++slot) {
             if (segment.kind(slot) == SlotKind::superblock) {
                 f(&segment.owner_lines[slot]);
             }

@@ -86,11 +86,12 @@ public:
     /// All heaps keep little, however short a time their threads are away.
     void retire_heaps() { retire_all(registry_); }
 
-    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later.
+    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later, and address space.
     bool give_up_caches() {
         const std::size_t kept = global_.stock().empty_bytes() + large_.give_up_spares();
         global_.make_room(SIZE_MAX);
-        return huge_.give_up() || kept != 0;
+        const bool some = huge_.give_up();
+        return runs_.give_up() || some || kept != 0;
     }
 
     std::size_t trim(std::size_t keep) {
