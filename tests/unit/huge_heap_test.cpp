@@ -565,6 +565,19 @@ TEST_F(HugeHeapTest, WhatIsShrunkOrUnmappedIsNoCredit) {
     EXPECT_TRUE(runs_.would_grow(page));
 }
 
+/// The place that was taken for it has not risen above the line.
+TEST_F(HugeHeapTest, AMoveThatFailsIsNoCredit) {
+    char *const p = malloc(40_MiB);
+    platform::vm::map_at(p + 40_MiB, page); // unless something is in the way already
+    ASSERT_EQ(mprotect(p + 10_MiB, page, PROT_READ), 0);
+    if (reallocate(p, 200_MiB) != nullptr) {
+        GTEST_SKIP() << "a kernel that moves mappings of several parts";
+    }
+    EXPECT_EQ(heap_.size_of(p), 40_MiB);
+    malloc(20_MiB);
+    EXPECT_EQ(runs_.line().total(), 60_MiB);
+}
+
 TEST_F(HugeHeapTest, ManyBlocksAreToldApart) {
     std::map<char *, std::size_t> model;
     std::mt19937_64 random(8);
