@@ -26,6 +26,8 @@ int main() {
     void *const first = malloc(1);
     CHECK(first != nullptr);
     expect_at_most("one block", 1);
+    in_threads(16, [](unsigned) { CHECK(malloc(1) != nullptr); }); // for good
+    expect_at_most("one block of each of 16 threads", 17);
 
     constexpr std::size_t size = 100;
     constexpr unsigned count = 2 * MiB;

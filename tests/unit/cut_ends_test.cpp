@@ -126,8 +126,9 @@ TEST_F(CutEndsTest, WhatSomebodyElseMapsThereStays) {
     // Gone, it leaves room again, from the next time on that address space is short.
     platform::vm::unmap(foreign, slot_size);
     runs_.give_up();
-    allocate(half);
-    EXPECT_EQ(memory(allocate(half)), place);
+    const OwnerLine *const third = allocate(half);
+    const OwnerLine *const fourth = allocate(half);
+    EXPECT_TRUE(memory(third) == place || memory(fourth) == place);
     EXPECT_EQ(segments(), 2u);
 }
 
@@ -155,12 +156,13 @@ TEST_F(CutEndsTest, ASegmentGrowsByWhatALimitLeaves) {
 
 TEST_F(CutEndsTest, WhereSpaceIsLimitedItGoesBackWithTheMemory) {
     OwnerLine *const run = allocate(half);
+    OwnerLine *const one = allocate(1);
     const Segment &segment = *Segment::of(run);
     const unsigned slots = segment.mapped_slots;
     limit(RLIM_INFINITY);
     runs_.purge(0);
     EXPECT_EQ(segment.mapped_slots, slots);
-    runs_.release(allocate(1));
+    runs_.release(one);
     EXPECT_FALSE(runs_.give_up());
     EXPECT_EQ(segment.mapped_slots, slots);
     EXPECT_EQ(runs_.dirty_bytes(), slot_size) << "purging it would not help";

@@ -48,24 +48,26 @@ inline void kernel_order() {
     }
 }
 
-inline long map(void *at, std::size_t bytes, int flags) {
-    const long result =
-        raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
-                    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+inline long map(void *at, std::size_t bytes, int flags, int protection) {
+    const long result = raw_syscall(SYS_mmap, static_cast<long>(address_of(at)), static_cast<long>(bytes),
+                                    protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
     kernel_order();
     return result;
 }
 } // namespace detail
 
-/// Zeroed, readable, writable memory wherever the kernel likes. `bytes` is a multiple of the page size.
-inline void *map(std::size_t bytes) {
-    const long result = detail::map(nullptr, bytes, 0);
+/// What a mapping is good for at first: for nothing, until it is allowed, or to read and write.
+enum Access : int { nothing = PROT_NONE, read_and_write = PROT_READ | PROT_WRITE };
+
+/// Zeroed memory wherever the kernel likes. `bytes` is a multiple of the page size.
+inline void *map(std::size_t bytes, Access access = read_and_write) {
+    const long result = detail::map(nullptr, bytes, 0, access);
     return failed(result) ? nullptr : reinterpret_cast<void *>(result);
 }
 
 /// The same at exactly `at`; nullptr if something lies there already, which `taken` tells, or on failure.
-inline void *map_at(void *at, std::size_t bytes, bool *taken = nullptr) {
-    const long result = detail::map(at, bytes, MAP_FIXED_NOREPLACE);
+inline void *map_at(void *at, std::size_t bytes, bool *taken = nullptr, Access access = read_and_write) {
+    const long result = detail::map(at, bytes, MAP_FIXED_NOREPLACE, access);
     const bool elsewhere = !failed(result) && result != static_cast<long>(address_of(at));
     if (elsewhere) { // a kernel before 4.17 takes the address for a hint
         raw_syscall(SYS_munmap, result, static_cast<long>(bytes));
@@ -116,10 +118,16 @@ inline void clear(void *p, std::size_t bytes) {
     }
 }
 
-/// Nobody may read or write there until it is unmapped. It costs up to two mappings more.
-inline bool forbid(void *p, std::size_t bytes) {
+/// Nobody may read or write there until that is allowed. It costs up to two mappings more.
+inline bool protect(void *p, std::size_t bytes, Access access) {
     return !failed(
-        raw_syscall(SYS_mprotect, static_cast<long>(address_of(p)), static_cast<long>(bytes), PROT_NONE));
+        raw_syscall(SYS_mprotect, static_cast<long>(address_of(p)), static_cast<long>(bytes), access));
+}
+inline bool forbid(void *p, std::size_t bytes) {
+    return protect(p, bytes, nothing);
+}
+inline bool allow(void *p, std::size_t bytes) {
+    return protect(p, bytes, read_and_write);
 }
 
 /// Asks for huge pages behind the range, or forbids them.

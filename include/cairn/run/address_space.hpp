@@ -28,29 +28,15 @@ public:
     /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size. `dense`: all of it will
     /// be used. So many `behind` it are left to nobody.
     void *take(std::size_t bytes, bool dense, std::size_t behind = 0) {
-        if (bytes > max_bytes_) {
-            return nullptr;
+        void *const p = place(bytes, dense, behind, platform::vm::read_and_write);
+        if (p != nullptr) {
+            grew(bytes);
         }
-        if (next_ == 0) {
-            next_ = where_the_kernel_maps();
-        }
-        void *p = below_the_last(bytes, behind, near_tries_);
-        if (p == nullptr) {
-            p = kernels_choice(bytes, behind);
-        }
-        if (p == nullptr) {
-            p = below_the_last(bytes, behind, far_tries_);
-        }
-        if (p == nullptr || !WindowMap::covers(p, bytes)) {
-            return nullptr;
-        }
-        const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
-        if (use == HugePageUse::everywhere || (dense && use == HugePageUse::dense)) {
-            platform::vm::huge_pages(p, bytes, true);
-        }
-        grew(bytes);
         return p;
     }
+
+    /// A window that is nobody else's, nor to be used before that is allowed, and not counted as mapped before.
+    void *reserve() { return place(window_size, /*dense=*/false, 0, platform::vm::nothing); }
 
     /// The same for any alignment.
     void *take_aligned(std::size_t bytes, std::size_t alignment, bool dense, std::size_t behind) {
@@ -109,6 +95,30 @@ public:
     static bool is_limited() { return platform::vm::address_space_limit() != SIZE_MAX; }
 
 private:
+    void *place(std::size_t bytes, bool dense, std::size_t behind, platform::vm::Access access) {
+        if (bytes > max_bytes_) {
+            return nullptr;
+        }
+        if (next_ == 0) {
+            next_ = where_the_kernel_maps();
+        }
+        void *p = below_the_last(bytes, behind, near_tries_, access);
+        if (p == nullptr) {
+            p = kernels_choice(bytes, behind, access);
+        }
+        if (p == nullptr) {
+            p = below_the_last(bytes, behind, far_tries_, access);
+        }
+        if (p == nullptr || !WindowMap::covers(p, bytes)) {
+            return nullptr;
+        }
+        const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
+        if (use == HugePageUse::everywhere || (dense && use == HugePageUse::dense)) {
+            platform::vm::huge_pages(p, bytes, true);
+        }
+        return p;
+    }
+
     static constexpr std::size_t smallest_step_ = 1_MiB;
     static constexpr std::size_t max_bytes_ = std::size_t{1} << (platform::address_bits - 1);
     static constexpr int near_tries_ = 4;
@@ -125,11 +135,11 @@ private:
     }
 
     /// Windows are taken downward, as the kernel does for its own.
-    void *below_the_last(std::size_t bytes, std::size_t behind, int tries) {
+    void *below_the_last(std::size_t bytes, std::size_t behind, int tries, platform::vm::Access access) {
         std::uintptr_t at = align_down(next_ - bytes - behind, window_size);
         bool taken = true; // a refusal for any other reason holds everywhere
         for (int i = 0; taken && i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
-            if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes, &taken)) {
+            if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes, &taken, access)) {
                 next_ = at;
                 return p;
             }
@@ -138,10 +148,10 @@ private:
     }
 
     /// Maps enough to hold an aligned range wherever the kernel likes, and cuts off the rest.
-    void *kernels_choice(std::size_t bytes, std::size_t behind) {
+    void *kernels_choice(std::size_t bytes, std::size_t behind, platform::vm::Access access) {
         const std::size_t page = platform::vm::page_size();
         const std::size_t slack = window_size - page + behind;
-        auto *const raw = static_cast<char *>(platform::vm::map(bytes + slack));
+        auto *const raw = static_cast<char *>(platform::vm::map(bytes + slack, access));
         if (raw == nullptr) {
             return nullptr;
         }

@@ -132,13 +132,11 @@ public:
 
     /// Takes the clean run that a segment ends with. How many slots.
     unsigned take_clean_end(Segment &segment) {
-        const unsigned end = segment.mapped_slots;
-        if (segment.kind(end - 1) != SlotKind::free_clean) {
-            return 0;
+        const unsigned slots = segment.clean_end();
+        if (slots != 0) {
+            OwnerLine *const run = &segment.owner_lines[segment.mapped_slots - slots];
+            cut(run, run, slots, SlotKind::free_clean);
         }
-        const unsigned slots = segment.owner_lines[end - 1].slots; // the boundary tag
-        OwnerLine *const run = &segment.owner_lines[end - slots];
-        cut(run, run, slots, SlotKind::free_clean);
         return slots;
     }
 

@@ -65,10 +65,10 @@ public:
     }
 
     bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
-        PurgingRuns &stripe = stripes_.of(first);
-        stripe.lock().lock();
-        const SlotKind was = stripe.runs().extend(first, slots, kind);
-        stripe.lock().unlock();
+        SlotKind was = extend_into_free(first, slots, kind);
+        if (was == SlotKind::unmapped && grow_behind(first, slots - first->slots)) {
+            was = extend_into_free(first, slots, kind);
+        }
         if (was == SlotKind::free_clean) {
             pay(PurgingRuns::beside_blocks);
         }
@@ -114,6 +114,29 @@ public:
     }
 
 private:
+    SlotKind extend_into_free(OwnerLine *first, unsigned slots, SlotKind kind) {
+        PurgingRuns &stripe = stripes_.of(first);
+        sync::Guard hold(stripe.lock());
+        return stripe.runs().extend(first, slots, kind);
+    }
+
+    /// So many clean slots behind a run, where its segment can grow there. Another thread may take them.
+    bool grow_behind(OwnerLine *first, unsigned slots) {
+        sync::Guard hold(lock_);
+        PurgingRuns &stripe = stripes_.of(first);
+        sync::Guard hold_stripe(stripe.lock());
+        Segment &segment = *Segment::of(first);
+        const unsigned clean = segment.clean_end();
+        if (segment.slot_of(first) + first->slots + clean != segment.mapped_slots) {
+            return false;
+        }
+        OwnerLine *const more = slots > clean ? segments_.lengthen(space_, segment, slots - clean) : nullptr;
+        if (more != nullptr) {
+            stripe.runs().put(more, true);
+        }
+        return more != nullptr;
+    }
+
     /// The free and clean ends of segments are unmapped. Bytes.
     std::size_t cut_if_limited() {
         if (!AddressSpace::is_limited()) {

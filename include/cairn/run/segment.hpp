@@ -47,7 +47,10 @@ struct Segment {
     void *allocator;       ///< whose segment this is
     unsigned mapped_slots; ///< slots from the start that are mapped
     unsigned most_slots;   ///< how many may be: end_of_slots, unless something else lies there
-    unsigned stripe;       ///< whose its free runs are (RunStripes); for good
+    bool is_reserved;      ///< nothing else does, up to the window's end
+    bool may_grow;         ///< it is in the list of those
+    Segment *next_to_grow;
+    unsigned stripe; ///< whose its free runs are (RunStripes); for good
 
     static Segment *of(std::uintptr_t address) {
         return reinterpret_cast<Segment *>(align_down(address, window_size));
@@ -67,6 +70,11 @@ struct Segment {
     /// Whether the block of a `large` slot is live. relaxed: as kind().
     bool is_live(unsigned slot) const {
         return shared_lines[slot].starts_below.load(std::memory_order_relaxed) != 0;
+    }
+
+    /// Slots of the clean run that ends the segment. For who holds the stripe's lock.
+    unsigned clean_end() const {
+        return kind(mapped_slots - 1) == SlotKind::free_clean ? owner_lines[mapped_slots - 1].slots : 0;
     }
 
     /// The first one last: by that a fork's child knows what became of a long block.
