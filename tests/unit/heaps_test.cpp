@@ -125,6 +125,18 @@ TEST(BumpHeap, AFailedChunkLeavesTheCurrentOne) {
     EXPECT_EQ(heap.malloc(16), static_cast<char *>(first) + 16);
 }
 
+TEST(BumpHeap, BlocksOfNothingShareAChunk) {
+    Recorder::forget();
+    BumpHeap<Recorder, 1024> heap;
+    auto *const first = static_cast<char *>(heap.malloc(0));
+    for (int i = 1; i < 1008 / 16; ++i) {
+        EXPECT_EQ(heap.malloc(0), first + 16 * i);
+    }
+    EXPECT_EQ(Recorder::asked(), Sizes{1024});
+    EXPECT_NE(heap.malloc(0), nullptr) << "of the next chunk";
+    EXPECT_EQ(Recorder::asked(), (Sizes{1024, 1024}));
+}
+
 TEST(SizeHeaderHeap, RecordsWhatWasAskedFor) {
     Recorder::forget();
     SizeHeaderHeap<Recorder> heap;

@@ -4,8 +4,8 @@
 //
 // Adds:    small blocks out of large chunks; clear; owns. free does nothing: a layer above reuses blocks.
 // Needs:   a heap.
-// Keeps:   a request that no chunk can hold gets a chunk of its own, and the current one stays in use. clear
-//          and the destructor give every chunk back.
+// Keeps:   a request that no chunk can hold gets a chunk of its own, and the current one stays in use. One of
+//          nothing takes room like one of a byte. clear and the destructor give every chunk back.
 // Threads: one at a time.
 // Errors:  nullptr when the heap below has no chunk; a smaller request may still fit into the current one.
 // Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and
@@ -81,7 +81,10 @@ private:
         if (size > SIZE_MAX - header_ - alignment) {
             return nullptr;
         }
-        const std::size_t need = align_up(std::max(size, std::size_t{1}), alignment);
+        if (size == 0) { // the current chunk may have room for it
+            return malloc(1);
+        }
+        const std::size_t need = align_up(size, alignment);
         const bool fits = need <= ChunkSize - header_;
         const std::size_t chunk_size = fits ? ChunkSize : header_ + need;
         auto *const chunk = static_cast<Chunk *>(Super::malloc(chunk_size));
