@@ -4,11 +4,13 @@
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/combine/hybrid.hpp>
 #include <cairn/combine/segregated.hpp>
+#include <cairn/combine/threshold.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/geometric.hpp>
+#include <cairn/sizeclass/powers_of_two.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
@@ -166,6 +168,30 @@ TEST(HybridHeap, ChoosesBySize) {
     use(by_owner);
     EXPECT_EQ(Recorder::asked(), (Sizes{101, 5000}));
     EXPECT_EQ(Recorder::freed().size(), 2u);
+}
+
+TEST(HybridHeap, FindsTheHeapOfABlockOfNothing) {
+    // Where it starts a heap below may have nothing that it owns: the first byte of a buffer is not in use yet.
+    HybridHeap<100, StaticBufferHeap<64_KiB>, Recorder> heap;
+    Recorder::forget();
+    void *const p = heap.malloc(0);
+    heap.free(p);
+    EXPECT_NE(heap.malloc(0), p);
+    EXPECT_TRUE(Recorder::asked().empty() && Recorder::freed().empty());
+}
+
+TEST(HybridHeapDeathTest, StopsAtASmallHeapThatRoundsTooFar) {
+    using Small = Compose<StaticBufferHeap<64_KiB>, SizeHeader, Threshold<PowersOfTwo<8, 8>, 2000>>;
+    static_assert(OwningHeap<Small> && SelfSizedHeap<Small>, "the size is looked at");
+    HybridHeap<100, Small, SizeHeaderHeap<Recorder>> heap;
+    Recorder::forget();
+    heap.free(heap.malloc(64));
+    EXPECT_TRUE(Recorder::freed().empty());
+    if constexpr (platform::checked) {
+        EXPECT_DEATH(heap.malloc(100),
+                     "the small heap of a HybridHeap made 100 bytes a block of more than its "
+                     "threshold, 100");
+    }
 }
 
 TEST(SegregatedHeap, GivesEachClassItsOwnHeap) {

@@ -3,10 +3,11 @@
 // HybridHeap: one heap for requests of up to Threshold bytes, another for larger ones.
 //
 // Adds:    the choice. getSize where blocks tell their size; owns and clear where both heaps have them.
-// Needs:   a way to know whose a block is: both heaps record sizes in the same way and exactly
-//          (SameSizeRecord), or the small one can tell its own (OwningHeap).
+// Needs:   a way to know whose a block is: both heaps record sizes in the same way (SameSizeRecord), and the
+//          small one does not round a request up to more than Threshold; or the small one can tell its own
+//          (OwningHeap). Where both hold, the size is looked at.
 // Keeps:   a block goes back where it came from. No request is passed to the other heap when one is out of
-//          memory.
+//          memory. A build with assertions stops at a small block whose size is above Threshold.
 // Threads: one at a time.
 // Errors:  nullptr from the heap that was asked.
 // Cost:    a comparison for malloc, the size or the small heap's `owns` for free.
@@ -14,8 +15,11 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace cairn {
 
@@ -31,7 +35,22 @@ class HybridHeap {
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<Small>, alignment_of<Big>);
 
-    void *malloc(std::size_t size) { return size <= Threshold ? small_.malloc(size) : big_.malloc(size); }
+    void *malloc(std::size_t size) {
+        if constexpr (!by_size_) {
+            size = std::max<std::size_t>(size, 1); // a block of nothing may have no place that its heap owns
+        }
+        if (size > Threshold) {
+            return big_.malloc(size);
+        }
+        void *const block = small_.malloc(size);
+        if constexpr (platform::checked && by_size_) {
+            if (block != nullptr && !is_small(block)) {
+                platform::fatal({"the small heap of a HybridHeap made ", std::uint64_t{size},
+                                 " bytes a block of more than its threshold, ", std::uint64_t{Threshold}});
+            }
+        }
+        return block;
+    }
 
     void free(void *p) {
         if (is_small(p)) {
