@@ -61,6 +61,7 @@ template class cairn::CoalesceableHeap<Rich, 4_KiB, true>;
 template class cairn::CoalesceableHeap<StaticBufferHeap<1_KiB>>;
 template class cairn::SegHeap<SelfSizedArchetype, Fine>;
 template class cairn::CoalesceHeap<HoldingArchetype>;
+template class cairn::CoalesceHeap<SegHeap<CoalesceableHeap<Archetype<>>, Quick>>; // classes from 24 bytes on
 template class cairn::RoundedHeap<Archetype<>, Fine>;
 template class cairn::RoundedHeap<Rich, Fine>;
 template class cairn::AlignedHeaderHeap<HeaderArchetype>;

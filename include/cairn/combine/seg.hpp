@@ -32,6 +32,8 @@ public:
     using SizeRecord = typename Super::SizeRecord;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr unsigned probes = 16;
+    /// The least size of a free block: it has room for the links, and a class. Requests of less are rounded up.
+    static constexpr std::size_t smallest = std::max<std::size_t>(Bin::smallest, Classes::size_of(0));
 
     SegHeap() = default;
     SegHeap(const SegHeap &) = delete;
@@ -46,7 +48,7 @@ public:
     }
 
     void *malloc(std::size_t size) {
-        const std::size_t wanted = std::max(size, smallest_);
+        const std::size_t wanted = std::max(size, smallest);
         unsigned c = count_;
         if (CAIRN_LIKELY(wanted <= Classes::largest)) {
             c = Classes::class_of(wanted);
@@ -95,8 +97,6 @@ public:
 private:
     static constexpr auto count_ = static_cast<unsigned>(Classes::count);
     static constexpr unsigned words_ = count_ / 64 + 1;
-    /// Every block has room for the links, and a class.
-    static constexpr std::size_t smallest_ = std::max<std::size_t>(Bin::smallest, Classes::size_of(0));
 
     static constexpr std::uint64_t bit(unsigned c) { return std::uint64_t{1} << c % 64; }
 

@@ -5,7 +5,8 @@
 // Adds:    splitting and joining; memalign by splitting; reallocate, in place where the block or a free
 //          neighbour behind it has the room. getSize. owns and clear where the heap below has them.
 // Needs:   a heap whose blocks have boundary tags and that holds what is freed, until it is asked for or
-//          removed (TaggedHeap, HoldingHeap): a SegHeap on a CoalesceableHeap.
+//          removed (TaggedHeap, HoldingHeap), down to the smallest: a SegHeap on a CoalesceableHeap, with
+//          classes from 24 bytes or less.
 // Keeps:   no two free blocks lie side by side; a block is larger than asked for by less than
 //          BoundaryTag::smallest. A build with assertions stops at a free of a free block and at a broken tag.
 // Threads: one at a time.
@@ -23,9 +24,21 @@
 
 namespace cairn {
 
+namespace detail {
+/// The least size of a block that H can hold, where it says so.
+template <class H>
+inline constexpr std::size_t smallest_of = 0;
+template <class H>
+    requires requires { H::smallest; }
+inline constexpr std::size_t smallest_of<H> = H::smallest;
+} // namespace detail
+
 template <TaggedHeap Super>
     requires HoldingHeap<Super>
 class CoalesceHeap : private Super {
+    static_assert(detail::smallest_of<Super> <= BoundaryTag::room_in(BoundaryTag::smallest),
+                  "the heap below must hold the smallest block that is split off");
+
 public:
     using SizeRecord = BoundaryTag;
     static constexpr std::size_t alignment = alignment_of<Super>;
