@@ -47,7 +47,9 @@ public:
 
     BoundaryTag *next() { return at(bytes()); }
     /// The block before, which is free.
-    BoundaryTag *before() { return at(std::size_t{0} - this[-1].word_); }
+    BoundaryTag *before() {
+        return reinterpret_cast<BoundaryTag *>(reinterpret_cast<char *>(this) - this[-1].word_);
+    }
 
     /// The first block of a region, in use.
     void start(std::size_t bytes, bool mark) { word_ = bytes | in_use_ | before_in_use_ | mark_bit(mark); }
