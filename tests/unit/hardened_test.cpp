@@ -3,6 +3,9 @@
 // GuardedPages and RandomPlaces: each fault is found once and leaves the heap as it was; memory comes clean; places are
 // random; blocks are not more than half of what there is.
 #include <allocators/hardened.hpp>
+#include <cairn/sizeclass/multiples.hpp>
+#include <cairn/sizeclass/power.hpp>
+#include <cairn/sizeclass/powers_of_two.hpp>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +32,13 @@ Fault the_fault() {
 using Classes = GeometricSizeClasses<4_KiB, 512>;
 using Guarded = GuardedPagesHeap<Noting, 4>;
 using Random = Compose<Guarded, RandomPlaces<Classes, Noting, 8>>;
+
+static_assert(aligns_blocks<Classes>(16) && aligns_blocks<PowersOfTwo<64, 6>>(16));
+static_assert(aligns_blocks<PowersOfTwo<8, 6>>(16), "no block of 8 bytes is asked for");
+static_assert(aligns_blocks<MultipleClasses<16, 16, 512>>(16) && aligns_blocks<MultiplesOf8<512>>(8));
+static_assert(!aligns_blocks<MultiplesOf8<512>>(16), "24 bytes");
+static_assert(!aligns_blocks<PowersOfTwo<8, 1>>(16), "no class for it");
+static_assert(!aligns_blocks<PowerSizeClasses<4096, 6, 5>>(16), "no class of 128 bytes");
 
 template <class H>
 class HardenedLayers : public testing::Test {

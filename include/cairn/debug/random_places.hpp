@@ -5,7 +5,8 @@
 // Adds:    malloc, memalign, malloc_zeroed, getSize (what was asked for), free. Frees of what is no block, or no more, are
 //          found; so are writes behind a block's end when it is freed, and writes into freed blocks when they are handed
 //          out.
-// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there.
+// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Classes
+//          of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
 //          before Held more were freed. Nothing that the heap knows lies in a block or next to one.
 // Threads: one at a time.
@@ -20,18 +21,21 @@
 #include <cairn/debug/patterns.hpp>
 #include <cairn/debug/random_region.hpp>
 #include <cairn/platform/random.hpp>
+#include <cairn/sizeclass/classes.hpp>
 
 #include <utility>
 
 namespace cairn {
 
-template <class Super, class Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
+template <class Super, SizeClasses Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
     requires SizedHeap<Super> && AlignedHeap<Super> && ZeroingHeap<Super>
 class RandomPlacesHeap {
     using Region = debug::RandomRegion;
 
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, quantum);
+    static_assert(aligns_blocks<Classes>(alignment), "blocks of these classes would not be aligned");
+    static_assert(Classes::largest < Region::held, "a size and the mark of a held block share a word");
 
     /// A byte behind each block at least, to be looked at.
     void *malloc(std::size_t size) {

@@ -33,4 +33,24 @@ constexpr unsigned class_below(std::size_t n) {
     return c > 0 && Classes::size_of(c) > n ? c - 1 : c;
 }
 
+/// Blocks of one class behind each other, from a page on, are aligned to `alignment`, the least size that is asked for;
+/// and those of the class of a power of two to that power, if it is not above a page.
+template <SizeClasses Classes>
+constexpr bool aligns_blocks(std::size_t alignment) {
+    if (Classes::largest < alignment) {
+        return false;
+    }
+    for (unsigned c = Classes::class_of(alignment); c < Classes::count; ++c) {
+        if (Classes::size_of(c) % alignment != 0) {
+            return false;
+        }
+    }
+    for (std::size_t power = alignment; power <= Classes::largest; power *= 2) {
+        if (Classes::size_of(Classes::class_of(power)) % power != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 } // namespace cairn
