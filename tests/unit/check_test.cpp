@@ -332,6 +332,20 @@ TEST_F(CheckHeapTest, GivesBackWhatItHoldsBeforeItGivesUp) {
     Note::expect_nothing();
 }
 
+TEST_F(CheckHeapTest, GivesBackWhatItHoldsBeforeAReallocateFails) {
+    Checked<4> heap;
+    std::byte *const p = take(heap, 0, 40);
+    heap.free(take(heap, 256, 40));
+    Puppet::next = nullptr;
+    EXPECT_EQ(heap.reallocate(p, 60), nullptr);
+    EXPECT_EQ(Puppet::freed, Blocks{memory_ + 256});
+    EXPECT_EQ(Puppet::asked, (std::vector<std::size_t>{56, 56, 76, 76})) << "once more, after the free";
+    EXPECT_EQ(heap.reallocate(p, 60), nullptr);
+    EXPECT_EQ(Puppet::asked.size(), 5u) << "nothing is held any more";
+    heap.free(p);
+    Note::expect_nothing();
+}
+
 TEST_F(CheckHeapTest, Reallocate) {
     Checked<0> heap;
     std::byte *const p = take(heap, 0, 40);

@@ -85,16 +85,17 @@ public:
             return nullptr;
         }
         const Block old = table_.claim(p, BlockState::free);
-        void *moved = nullptr;
-        if (old.extent != 0) {
-            Tail::template look<Policy>(p, old.size, old.extent);
-            moved = heap.reallocate(p, size + Tail::least);
+        if (old.extent == 0) {
+            table_.drop(entry);
+            return nullptr;
         }
+        Tail::template look<Policy>(p, old.size, old.extent);
+        const auto ask = [&] { return heap.reallocate(p, size + Tail::least); };
+        void *const first = ask();
+        void *const moved = first == nullptr && let_go() ? ask() : first;
         if (moved == nullptr) {
             table_.drop(entry);
-            if (old.extent != 0) {
-                table_.change(p, BlockState::free, BlockState::live);
-            }
+            table_.change(p, BlockState::free, BlockState::live);
             return nullptr;
         }
         admit(entry, moved, size, alignment_of<Super>);
