@@ -17,11 +17,11 @@
 namespace cairn {
 
 enum class Fault {
-    // What the layers above, or the program, did.
+    // What the layers above, or the program, did. A reallocate counts as a free of the block that it is given.
     invalid_free,       ///< of what is no block
     interior_free,      ///< of the middle of a live block, `offset` bytes into it
     multiple_free,      ///< of a block that was freed
-    invalid_use,        ///< reallocate or getSize of what is no live block
+    invalid_use,        ///< getSize of what is no live block
     written_behind_end, ///< `offset` bytes from its start
     written_after_free, ///< `offset` bytes from its start
     leaked,             ///< live when its heap was destroyed
