@@ -44,6 +44,17 @@ public:
     static inline bool refuses = false;
 };
 
+/// The same, with memalign: it can tell over-aligned blocks too.
+template <class Tag>
+class Aligning : public Watched<Tag> {
+public:
+    void *memalign(std::size_t wanted, std::size_t size) {
+        void *const p = MallocHeap().memalign(wanted, size);
+        Watched<Tag>::live.insert(p);
+        return p;
+    }
+};
+
 struct Foo {
     Foo() = default;
     explicit Foo(int v, bool fails = false) : value(v) {
@@ -74,7 +85,17 @@ struct LargerHosted : Hosted {
     using Hosted::Hosted;
     char more[100] = {};
 };
-struct alignas(128) WiderHosted : Hosted {};
+struct alignas(128) WiderHosted : Hosted {
+    using Hosted::Hosted;
+};
+
+struct alignas(64) WideFoo : Foo {
+    using Foo::Foo;
+};
+class PooledWide : public PerClassHeap<WideFoo, Aligning<PooledWide>> {
+public:
+    using PerClassHeap::PerClassHeap;
+};
 
 static_assert(sizeof(Pooled) == sizeof(Foo));
 
@@ -132,6 +153,19 @@ TEST_F(PerClass, AConstructorThatThrowsLeavesNothingBehind) {
     EXPECT_THROW(static_cast<void>(new (std::nothrow) Pooled(1, true)), std::runtime_error);
     EXPECT_THROW(static_cast<void>(new (std::nothrow) Larger(1, true)), std::runtime_error);
     EXPECT_THROW(static_cast<void>(new (std::nothrow) LargerHosted(1, true)), std::runtime_error);
+}
+
+TEST_F(PerClass, AConstructorOfAnOverAlignedObjectThatThrowsLeavesNothingBehind) {
+    const std::set<void *> &wide = Watched<PooledWide>::live;
+    delete new PooledWide(1);
+    EXPECT_THROW(static_cast<void>(new PooledWide(1, true)), std::runtime_error);
+    EXPECT_THROW(static_cast<void>(new PooledWide[1]{PooledWide(1, true)}), std::runtime_error);
+    EXPECT_THROW(static_cast<void>(new (std::nothrow) PooledWide(1, true)), std::runtime_error);
+    EXPECT_TRUE(wide.empty());
+    EXPECT_THROW(static_cast<void>(new WiderHosted(1, true)), std::runtime_error);
+    EXPECT_THROW(static_cast<void>(new WiderHosted[1]{WiderHosted(1, true)}), std::runtime_error);
+    EXPECT_THROW(static_cast<void>(new (std::nothrow) WiderHosted(1, true)), std::runtime_error);
+    EXPECT_TRUE(hosted.empty());
 }
 
 TEST_F(PerClass, OutOfMemory) {

@@ -10,9 +10,9 @@
 //          everything (`any_size`), arrays and larger derived classes too. What it does not take goes to the
 //          global operator new.
 // Keeps:   what delete does follows from size and alignment as new had them, so each object goes back to where
-//          it came from. As always in C++, deleting through a base needs its destructor to be virtual. There is
-//          no nothrow form for a heap that could not tell whose block it is when a constructor throws (a pool
-//          that is not owning).
+//          it came from. As always in C++, deleting through a base needs its destructor to be virtual. A heap
+//          that could not tell whose block it is when a constructor throws (a pool that is not owning) has no
+//          nothrow form, and then loses the block of an over-aligned object.
 // Threads: those of the heap.
 // Errors:  std::bad_alloc; nullptr of the nothrow forms. The heap being out of memory calls no new-handler.
 // Cost:    the heap's. The size is known to the compiler where the class is.
@@ -21,7 +21,9 @@
 
 #include <cairn/adapt/overaligned.hpp>
 #include <cairn/layer/unique.hpp>
+#include <cairn/platform/features.hpp>
 
+#include <concepts>
 #include <new>
 #include <type_traits>
 
@@ -95,6 +97,19 @@ public:
     static void operator delete[](void *p, std::align_val_t wanted, const std::nothrow_t &) noexcept
         requires tells_
     {
+        put(p, wanted);
+    }
+
+    // For a constructor that throws in the new of an over-aligned object, which looks for this form and no other. A
+    // template, or delete would call it, without the size; inlined, or g++ warns of it at -O0 as no match for new.
+    template <std::same_as<std::align_val_t> A>
+        requires tells_
+    CAIRN_INLINE static void operator delete(void *p, A wanted) noexcept {
+        put(p, wanted);
+    }
+    template <std::same_as<std::align_val_t> A>
+        requires tells_
+    CAIRN_INLINE static void operator delete[](void *p, A wanted) noexcept {
         put(p, wanted);
     }
 
