@@ -5,10 +5,11 @@
 // Adds:    a stack of blocks (StackHeap) with a limit: free(p) takes p and all that is younger. clear, reset,
 //          owns, remaining.
 // Needs:   a heap, of which it takes one block, at the first malloc.
-// Keeps:   never more than its capacity: `Capacity`, or what the constructor is told. clear and the destructor
-//          give the memory back; reset keeps it.
+// Keeps:   never more than its capacity: `Capacity`, or what the constructor is told, rounded down to whole
+//          blocks of 16 bytes. clear and the destructor give the memory back; reset keeps it.
 // Threads: one at a time.
-// Errors:  nullptr when the capacity is used up, or when the heap below has not so much in one piece.
+// Errors:  nullptr when the capacity is used up, or when the heap below has not so much in one piece: before
+//          the first malloc remaining() takes for granted that it has.
 // Cost:    a handful of instructions; at most 15 bytes a block.
 // Source:  Heap Layers, section 5.1: the memory of xalloc, 30 MB of it.
 #pragma once
@@ -20,7 +21,7 @@ namespace cairn {
 
 template <Heap Super, std::size_t Capacity = 30_MiB>
 class FixedStackHeap : private Super {
-    static_assert(Capacity > 0, "no block would ever fit");
+    static_assert(Capacity >= quantum, "no block would ever fit");
 
 public:
     struct StackOrder;
