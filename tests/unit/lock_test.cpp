@@ -120,6 +120,23 @@ TEST(Lock, RanksMayRise) {
     const Guard hold(low);
 }
 
+TEST(Lock, LocksOfComposedHeapsNest) {
+    Lock outer(Rank::composed);
+    Lock inner(Rank::composed);
+    Lock lower(Rank::superblock);
+    Lock higher(Rank::thread_heap);
+    {
+        const Guard zero(lower);
+        const Guard one(outer);
+        const Guard two(inner);
+        const Guard three(higher);
+    }
+    const Guard one(higher);
+    if (platform::checked) {
+        EXPECT_DEATH(outer.lock(), "of the same or a higher rank is held");
+    }
+}
+
 TEST(Lock, RanksMayNotFallOrStay) {
     if (!platform::checked) {
         GTEST_SKIP() << "a debug build looks at the ranks";
@@ -130,11 +147,21 @@ TEST(Lock, RanksMayNotFallOrStay) {
         one.lock();
         two.lock();
     };
-    const char *const message = "lock of rank [0-9] taken while one of the same or a higher rank is held";
+    const char *const message = "lock of rank [0-9]+ taken while one of the same or a higher rank is held";
     EXPECT_DEATH(take(Rank::runs, Rank::global_heap), message);
     EXPECT_DEATH(take(Rank::registry, Rank::thread_heap), message);
     EXPECT_DEATH(take(Rank::leaf, Rank::thread_heap), message);
     EXPECT_DEATH(take(Rank::huge, Rank::huge), message);
+    EXPECT_DEATH(
+        {
+            Lock outer(Rank::composed);
+            Lock inner(Rank::composed);
+            Lock lower(Rank::superblock);
+            const Guard one(outer);
+            const Guard two(inner);
+            lower.lock();
+        },
+        message);
     EXPECT_DEATH(
         {
             Lock lock(Rank::leaf);

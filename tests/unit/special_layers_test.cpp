@@ -15,6 +15,8 @@
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 #include <cairn/thread/locked.hpp>
+#include <cairn/thread/thread_owned.hpp>
+#include <cairn/thread/thread_private.hpp>
 
 #include <gtest/gtest.h>
 
@@ -239,6 +241,20 @@ TEST(Unique, IsSharedByThreadsIfItLocks) {
     std::thread other(work);
     one.join();
     other.join();
+}
+
+TEST(Unique, ThatLocksLiesBelowHeapsThatLock) {
+    using Pages = Compose<MmapHeap, Bump<>, Locked<>, Unique<class TestFour>>;
+    Compose<Pages, Freelist, Locked<>> nodes;
+    Compose<Pages, Freelist, ThreadPrivate<8>> edges;
+    Compose<Pages, Freelist, ThreadOwned<8>> faces;
+    void *const node = nodes.malloc(16);
+    void *const edge = edges.malloc(48);
+    void *const face = faces.malloc(64);
+    EXPECT_TRUE(Pages::owns(node) && Pages::owns(edge) && Pages::owns(face));
+    nodes.free(node);
+    edges.free(edge);
+    faces.free(face);
 }
 
 TEST(ThrowException, IsBadAllocForEveryOperation) {

@@ -52,19 +52,19 @@ public:
     void lock() {
         rank_.check();
         hold_across_fork();
-        rank_.note();
+        rank_.note_taken();
     }
 
     bool try_lock() {
         const bool taken = take();
         if (taken) {
-            rank_.note();
+            rank_.note_taken();
         }
         return taken;
     }
 
     void unlock() {
-        rank_.note();
+        rank_.note_let_go();
         let_go_after_fork();
     }
 

@@ -32,19 +32,19 @@ public:
         if (CAIRN_UNLIKELY(!take())) {
             lock_contended();
         }
-        rank_.note();
+        rank_.note_taken();
     }
 
     bool try_lock() {
         const bool taken = take();
         if (taken) {
-            rank_.note();
+            rank_.note_taken();
         }
         return taken;
     }
 
     void unlock() {
-        rank_.note();
+        rank_.note_let_go();
         release();
     }
 

@@ -24,9 +24,9 @@ concept LockType = requires(L &lock) {
     lock.unlock();
 };
 
-/// A lock of the kit as a type that needs no argument. The outermost rank by default: a heap below may lock
-/// too.
-template <sync::Rank R = sync::Rank::thread_heap>
+/// A lock of the kit as a type that needs no argument. By default of a rank that lets a heap below lock too, as one that
+/// several share does: Compose<MmapHeap, Bump<>, Locked<>, Unique<>, Freelist, Locked<>>.
+template <sync::Rank R = sync::Rank::composed>
 class RankedLock : public sync::Lock {
 public:
     constexpr RankedLock() : Lock(R) {}

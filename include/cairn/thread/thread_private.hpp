@@ -4,8 +4,8 @@
 // from.
 //
 // Adds:    threads that do not meet, while there are more heaps than threads.
-// Needs:   a heap that takes blocks of another one of its type: free lists over a source that all share (Unique,
-//          MallocHeap), or over sources of their own that clear() gives back. getSize where blocks tell their size.
+// Needs:   a heap that takes blocks of another one of its type: free lists over a source that all share (Unique
+//          on Locked, MallocHeap), or over sources of their own that clear() gives back. getSize where blocks tell their size.
 // Keeps:   no block is handed out twice. Destroying it clears all heaps first where they can be cleared, since the list
 //          of one may lie in the memory of another.
 // Threads: any.
