@@ -2,6 +2,9 @@
 //
 // What only a source can get wrong: that the operating system has everything back, and what happens at its
 // limits.
+#include <cairn/core/compose.hpp>
+#include <cairn/layer/freelist.hpp>
+#include <cairn/layer/unique.hpp>
 #include <cairn/source/mapping_table.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/pages.hpp>
@@ -234,6 +237,18 @@ TEST(SbrkHeap, ShrinksOverInterleavedHeaps) {
     two.reset();
     EXPECT_LE(program_break(), before + 110'000) << "down to the first heap's addresses, which stay used";
     sbrk(static_cast<std::intptr_t>(before - program_break()));
+}
+
+constinit StaticBufferHeap<1024> static_buffer;
+
+TEST(StaticBufferHeap, IsThereBeforeTheFirstConstructor) {
+    void *const p = static_buffer.malloc(1024);
+    EXPECT_TRUE(static_buffer.owns(p));
+    static_buffer.clear();
+    using Shared = Compose<StaticBufferHeap<1024>, Unique<class TestBuffer>, Freelist>;
+    Shared one;
+    Shared other;
+    EXPECT_TRUE(other.owns(one.malloc(16)));
 }
 
 TEST(StaticBufferHeap, HandsOutExactlyWhatItHas) {

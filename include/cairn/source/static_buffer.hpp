@@ -4,7 +4,7 @@
 // object.
 //
 // Adds:    malloc, clear, owns, remaining. free does nothing: a layer above reuses blocks.
-// Needs:   nothing below; no operating system.
+// Needs:   nothing below; no operating system. It may be constinit, and below UniqueHeap.
 // Keeps:   never more than Capacity bytes; nothing to give back.
 // Threads: one at a time.
 // Errors:  nullptr when the buffer is used up.
@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+
+#include <type_traits>
 
 namespace cairn {
 
@@ -33,7 +35,7 @@ public:
             return nullptr;
         }
         // A block of nothing takes no room, and may share its address with the next.
-        void *const block = buffer_ + used_;
+        void *const block = buffer_.bytes + used_;
         used_ += align_up(size, alignment);
         return block;
     }
@@ -41,11 +43,21 @@ public:
     void free(void *) {}
     void clear() { used_ = 0; }
 
-    bool owns(const void *p) const { return address_of(p) - address_of(buffer_) < used_; }
+    bool owns(const void *p) const { return address_of(p) - address_of(buffer_.bytes) < used_; }
     std::size_t remaining() const { return Capacity - used_; }
 
 private:
-    alignas(alignment) unsigned char buffer_[Capacity];
+    /// Not initialised, but where that is done by the compiler and costs nothing: it leaves no member without a value.
+    union Buffer {
+        constexpr Buffer() {
+            if (std::is_constant_evaluated()) {
+                first = 0;
+            }
+        }
+        unsigned char first;
+        alignas(alignment) unsigned char bytes[Capacity];
+    };
+    Buffer buffer_;
     std::size_t used_ = 0;
 };
 
