@@ -11,6 +11,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+extern "C" {
+[[gnu::weak]] void stdio_lock_list() asm("_IO_list_lock");
+[[gnu::weak]] void stdio_unlock_list() asm("_IO_list_unlock");
+[[gnu::weak]] void stdio_reset_list() asm("_IO_list_resetlock");
+}
+
 namespace cairn::process_heap {
 
 constinit Immortal<Allocator> immortal;
@@ -42,11 +48,30 @@ std::size_t trim_one(H &heap, std::size_t keep) {
     return 0;
 }
 
+void call_if_there(void (*function)()) {
+    if (function != nullptr) {
+        function();
+    }
+}
+
+/// glibc's fork takes the lock of its list of streams when the handlers have run. Whoever holds it (fflush(nullptr)) may
+/// wait for a stream whose holder (getline) waits for malloc, so it is taken before the heap's locks here. It is
+/// recursive; in the child of a process with threads glibc has opened it already. musl has no such functions.
 void lock_across_forks() {
     if constexpr (sync::ForkLocks<Allocator>) {
-        constexpr auto lock = [] { sync::lock_heap_across_fork(immortal.object); };
-        constexpr auto unlock = [] { sync::unlock_heap_after_fork(immortal.object); };
-        pthread_atfork(lock, unlock, unlock);
+        pthread_atfork(
+            [] {
+                call_if_there(stdio_lock_list);
+                sync::lock_heap_across_fork(immortal.object);
+            },
+            [] {
+                sync::unlock_heap_after_fork(immortal.object);
+                call_if_there(stdio_unlock_list);
+            },
+            [] {
+                sync::unlock_heap_after_fork(immortal.object);
+                call_if_there(stdio_reset_list);
+            });
     }
 }
 
