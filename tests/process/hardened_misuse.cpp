@@ -2,7 +2,7 @@
 // library: hardened
 //
 // Each misuse of memory in a process of its own under the hardened library: it ends by SIGABRT with the line that is
-// expected, or at once by SIGSEGV where a guard page was touched.
+// expected, or at once by SIGSEGV where a guard page was touched. What realloc has made shorter is no misuse.
 #include "process_test.hpp"
 
 #include <csignal>
@@ -23,6 +23,11 @@ using Bytes = volatile unsigned char *;
 
 Bytes get(std::size_t size) {
     auto *const p = static_cast<Bytes>(opaque(malloc(size)));
+    CHECK(p != nullptr);
+    return p;
+}
+Bytes get_shorter(std::size_t before, std::size_t size) {
+    auto *const p = static_cast<Bytes>(opaque(realloc(std::memset(malloc(before), 0xff, before), size)));
     CHECK(p != nullptr);
     return p;
 }
@@ -104,6 +109,14 @@ const Case cases[] = {
          p[large + 1] = 1;
          put(p);
      }},
+    {"a byte behind the end of a shorter realloc", "written behind the end of a block",
+     [] {
+         Bytes p = get_shorter(100, 60);
+         p[60] = 1;
+         put(p);
+     }},
+    {"16 bytes behind the end of a shorter realloc, large", nullptr,
+     [] { get_shorter(large, large - 1000 + 8)[large - 1000 + 24] = 1; }},
     {"16 bytes behind the end, large", nullptr, [] { get(large + 8)[large + 24] = 1; }},
     {"a page before, large", nullptr, [] { get(large)[-4096] = 1; }},
     {"write after free", "written into a freed block",
@@ -166,6 +179,19 @@ void expect(const Case &one) {
     }
 }
 
+/// The size of a block is what realloc was asked for.
+void sizes_after_realloc() {
+    for (const std::size_t before : {std::size_t{100}, std::size_t{20000}, large}) {
+        for (const std::size_t size :
+             {before - 1, before / 2 + 1, before / 2 - 1, before / 10, before + 1, before * 10}) {
+            auto *const p = static_cast<char *>(opaque(realloc(malloc(before), size)));
+            CHECK(p != nullptr && malloc_usable_size(p) == size);
+            std::memset(p, 1, size);
+            free_sized(p, size);
+        }
+    }
+}
+
 /// Where blocks lie tells nothing about the next one, and no freed block comes back soon.
 void placement() {
     unsigned neighbours = 0;
@@ -192,6 +218,7 @@ int main() {
     for (const Case &one : cases) {
         expect(one);
     }
+    sizes_after_realloc();
     placement();
     dprintf(1, "%zu kinds of misuse stopped\n", sizeof cases / sizeof *cases);
 }

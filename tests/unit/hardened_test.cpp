@@ -12,6 +12,8 @@
 #include <set>
 #include <vector>
 
+#include <sys/resource.h>
+
 namespace cairn {
 namespace {
 
@@ -80,6 +82,44 @@ TYPED_TEST(HardenedLayers, GiveCleanMemoryAlways) {
         auto *const p = this->get(200);
         ASSERT_EQ(std::count(p, p + 200, 0), 200);
         std::memset(p, 0xff, 200);
+        this->heap.free(p);
+    }
+}
+
+TYPED_TEST(HardenedLayers, KnowTheSizeThatReallocateWasAskedFor) {
+    for (const std::size_t before : {400, 4000, 40000}) {
+        for (const std::size_t size : {before - 1, before * 3 / 5, before / 5, before + 1, before * 20}) {
+            auto *p = this->get(before);
+            std::memset(p, 0xff, before);
+            p = static_cast<unsigned char *>(this->heap.reallocate(p, size));
+            ASSERT_NE(p, nullptr);
+            EXPECT_EQ(this->heap.getSize(p), size);
+            const auto kept = static_cast<std::ptrdiff_t>(std::min(size, before));
+            EXPECT_EQ(std::count(p, p + kept, 0xff), kept);
+            this->heap.free(p);
+        }
+        auto *const p = static_cast<unsigned char *>(this->heap.reallocate(this->get(before), before - 7));
+        p[before - 7] = 1;
+        this->heap.free(p);
+        EXPECT_EQ(the_fault(), Fault::written_behind_end);
+    }
+}
+
+TYPED_TEST(HardenedLayers, ShortenBlocksWithoutMemory) {
+    for (const std::size_t before : {400, 40000}) {
+        auto *const p = this->get(before);
+        std::memset(p, 0xff, before);
+        rlimit limit{};
+        getrlimit(RLIMIT_AS, &limit);
+        const rlimit none{0, limit.rlim_max};
+        setrlimit(RLIMIT_AS, &none);
+        void *const longer = this->heap.reallocate(p, before * 20);
+        void *const shorter = this->heap.reallocate(p, 10);
+        setrlimit(RLIMIT_AS, &limit);
+        EXPECT_EQ(longer, nullptr);
+        EXPECT_EQ(shorter, p);
+        EXPECT_EQ(this->heap.getSize(p), 10u);
+        EXPECT_EQ(std::count(p, p + before, 0xff), 10);
         this->heap.free(p);
     }
 }

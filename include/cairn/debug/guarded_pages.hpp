@@ -2,12 +2,13 @@
 //
 // GuardedPages: a mapping for each block, which ends where a page begins that nobody may touch.
 //
-// Adds:    malloc, free, memalign, malloc_zeroed, getSize (what was asked for). A write past the block's last 16 bytes
-//          faults at once, one within them is found at free; frees of what is no block, or no more, are found.
+// Adds:    malloc, free, memalign, malloc_zeroed, reallocate, getSize (what was asked for last). A write past the block's
+//          last 16 bytes faults at once, one within them is found at free; frees of what is no block, or no more, are found.
 // Needs:   nothing below; keeps its table apart from the blocks.
 // Keeps:   freed blocks are forbidden, and unmapped when Held more were freed: until then a use of them faults.
 // Threads: one at a time.
-// Errors:  nullptr when the kernel refuses the mapping. Where it refuses the guards, the block has none.
+// Errors:  nullptr when the kernel refuses the mapping, but for a block that gets shorter: that stays where it is, its end
+//          away from the guard. Where the kernel refuses the guards, the block has none.
 // Cost:    three mappings and four system calls a block, and up to a page: for large blocks.
 // Source:  Perens, Electric Fence (1987), here for large blocks only.
 #pragma once
@@ -80,6 +81,24 @@ public:
             let_go(oldest);
         }
         turn_ = (turn_ + 1) % Held;
+    }
+
+    void *reallocate(void *p, std::size_t size) {
+        Entry *const entry = live(p, Fault::invalid_use);
+        if (entry == nullptr) {
+            return nullptr;
+        }
+        const std::size_t had = entry->value.size;
+        void *const moved = malloc(size);
+        if (moved != nullptr) {
+            std::memcpy(moved, p, std::min(size, had));
+            free(p);
+        } else if (size <= had) {
+            std::memset(static_cast<char *>(p) + size, 0, had - size);
+            entry->value.size = size;
+            return p;
+        }
+        return moved;
     }
 
     std::size_t getSize(const void *p) const {

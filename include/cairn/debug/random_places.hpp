@@ -2,15 +2,15 @@
 //
 // RandomPlacesHeap: small blocks at random places among twice as many, clean whenever they are free.
 //
-// Adds:    malloc, memalign, malloc_zeroed, getSize (what was asked for), free. Frees of what is no block, or no more, are
-//          found; so are writes behind a block's end when it is freed, and writes into freed blocks when they are handed
-//          out.
+// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free. Frees of what is no
+//          block, or no more, are found; so are writes behind a block's end when it is freed, and writes into freed blocks
+//          when they are handed out.
 // Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Classes
 //          of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
 //          before Held more were freed. Nothing that the heap knows lies in a block or next to one.
 // Threads: one at a time.
-// Errors:  nullptr when out of memory.
+// Errors:  nullptr when out of memory; never for a block that gets shorter.
 // Cost:    two looks for a free block in the mean, a binary search a free, zeroing and looking at every byte; pages in
 //          random use, so up to several times the memory.
 // Source:  Berger and Zorn, "DieHard", PLDI 2006: random places among M times as many; Novark and Berger, "DieHarder",
@@ -28,7 +28,7 @@
 namespace cairn {
 
 template <class Super, SizeClasses Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
-    requires SizedHeap<Super> && AlignedHeap<Super> && ZeroingHeap<Super>
+    requires SizedHeap<Super> && AlignedHeap<Super> && ReallocatingHeap<Super> && ZeroingHeap<Super>
 class RandomPlacesHeap {
     using Region = debug::RandomRegion;
 
@@ -55,7 +55,7 @@ public:
 
     void free(void *p) {
         if (Region *const region = regions_.find(address_of(p))) {
-            if (std::uint32_t *const state = live(region, p, Fault::invalid_free)) {
+            if (std::uint32_t *const state = region->template live<Policy>(p, Fault::invalid_free)) {
                 retire(region, p, *state);
             }
         } else {
@@ -63,12 +63,30 @@ public:
         }
     }
 
+    /// In place what gets shorter and still fills half of its place, or when there is no memory for another; else elsewhere.
+    void *reallocate(void *p, std::size_t size) {
+        Region *const region = regions_.find(address_of(p));
+        if (region == nullptr && size >= Classes::largest) {
+            return below_.reallocate(p, size);
+        }
+        const std::size_t had = getSize(p);
+        const bool stays = region != nullptr && size <= had && 2 * size >= region->block;
+        void *const moved = stays ? nullptr : malloc(size);
+        if (moved != nullptr) {
+            std::memcpy(moved, p, std::min(size, had));
+            free(p);
+        } else if (size <= had) {
+            return region != nullptr ? region->shorten(p, size) : below_.reallocate(p, size);
+        }
+        return moved;
+    }
+
     std::size_t getSize(void *p) const {
         Region *const region = regions_.find(address_of(p));
         if (region == nullptr) {
             return below_.getSize(p);
         }
-        const std::uint32_t *const state = live(region, p, Fault::invalid_use);
+        const std::uint32_t *const state = region->template live<Policy>(p, Fault::invalid_use);
         return state == nullptr ? 0 : *state - 1;
     }
 
@@ -124,24 +142,6 @@ private:
         return true;
     }
 
-    /// The state of the live block at p; else the policy is told what p is, and there is none.
-    static std::uint32_t *live(Region *region, const void *p, Fault otherwise) {
-        const std::size_t offset = (address_of(p) - region->start) % region->block;
-        std::uint32_t *const state = region->states() + (address_of(p) - region->start) / region->block;
-        const bool is_live = *state != 0 && (*state & Region::held) == 0;
-        if (is_live && offset == 0) {
-            return state;
-        }
-        Finding finding{otherwise, p};
-        if (otherwise == Fault::invalid_free && is_live) {
-            finding = {Fault::interior_free, static_cast<const char *>(p) - offset, *state - 1, offset};
-        } else if (otherwise == Fault::invalid_free && offset == 0) {
-            finding = {Fault::multiple_free, p, region->block};
-        }
-        Policy::found(finding);
-        return nullptr;
-    }
-
     void retire(Region *region, void *p, std::uint32_t &state) {
         const std::size_t size = state - 1;
         const std::size_t offset = debug::first_other(p, size, region->block, 0);
@@ -152,7 +152,7 @@ private:
         state |= Region::held;
         if (void *const oldest = std::exchange(held_[turn_], p)) {
             Region *const its = regions_.find(address_of(oldest));
-            its->states()[(address_of(oldest) - its->start) / its->block] = 0;
+            its->state_of(oldest) = 0;
             --classes_[Classes::class_of(its->block)].used;
         }
         turn_ = (turn_ + 1) % Held;

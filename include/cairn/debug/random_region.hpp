@@ -2,18 +2,21 @@
 //
 // Random region: a stretch of blocks of one size between two guard pages; what is known of them is kept apart.
 //
-// Adds:    the region's record, its making and unmaking, and the way from an address to the region that it lies in.
+// Adds:    the region's record, its making and unmaking, what a block is and that it gets shorter, and the way from an
+//          address to the region that it lies in.
 // Needs:   memory mapped for itself; no heap.
-// Keeps:   nothing is ever written into a block. The table is in the order of addresses.
+// Keeps:   nothing but zeros is ever written into a block. The table is in the order of addresses.
 // Threads: one at a time.
 // Errors:  nullptr when the kernel has no memory, or the table is full.
 // Cost:    4 bytes a block; three mappings a region and two for its record; a binary search for an address.
 #pragma once
 
+#include <cairn/debug/finding.hpp>
 #include <cairn/platform/vm.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 namespace cairn::debug {
@@ -30,6 +33,34 @@ struct RandomRegion {
     std::uint32_t *states() { return reinterpret_cast<std::uint32_t *>(this + 1); }
 
     void *at(std::size_t i) const { return reinterpret_cast<void *>(start + i * block); }
+    std::uint32_t &state_of(const void *p) { return states()[(address_of(p) - start) / block]; }
+
+    /// The state of the live block at p; else the policy is told what p is, and there is none.
+    template <FaultPolicy Policy>
+    std::uint32_t *live(const void *p, Fault otherwise) {
+        const std::size_t offset = (address_of(p) - start) % block;
+        std::uint32_t &state = state_of(p);
+        const bool is_live = state != 0 && (state & held) == 0;
+        if (is_live && offset == 0) {
+            return &state;
+        }
+        Finding finding{otherwise, p};
+        if (otherwise == Fault::invalid_free && is_live) {
+            finding = {Fault::interior_free, static_cast<const char *>(p) - offset, state - 1, offset};
+        } else if (otherwise == Fault::invalid_free && offset == 0) {
+            finding = {Fault::multiple_free, p, block};
+        }
+        Policy::found(finding);
+        return nullptr;
+    }
+
+    /// A live block of which less is asked for now: the rest is zero, as all behind a block is.
+    void *shorten(void *p, std::size_t size) {
+        const std::size_t had = state_of(p) - 1;
+        std::memset(static_cast<char *>(p) + size, 0, had - size);
+        state_of(p) = static_cast<std::uint32_t>(size) + 1;
+        return p;
+    }
 
     static RandomRegion *make(std::size_t block, std::size_t count) {
         const std::size_t page = platform::vm::page_size();
