@@ -65,11 +65,11 @@ void lock_across_forks() {
                 sync::lock_heap_across_fork(immortal.object);
             },
             [] {
-                sync::unlock_heap_after_fork(immortal.object);
+                sync::unlock_heap_after_fork(immortal.object, sync::AfterFork::in_parent);
                 call_if_there(stdio_unlock_list);
             },
             [] {
-                sync::unlock_heap_after_fork(immortal.object);
+                sync::unlock_heap_after_fork(immortal.object, sync::AfterFork::in_child);
                 call_if_there(stdio_reset_list);
             });
     }

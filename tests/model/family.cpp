@@ -233,7 +233,7 @@ struct HoardFirst {
             heap.for_each_heap([](auto &h) { const sync::Guard hold(h.lock); });
         } else {
             heap.lock_all();
-            heap.unlock_all();
+            heap.unlock_all(sync::AfterFork::in_parent);
         }
     }
 };

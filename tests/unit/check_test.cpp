@@ -401,7 +401,7 @@ TEST_F(CheckHeapTest, TheChildOfAForkCanUseIt) {
     Checked<2> heap;
     heap.lock_all();
     const pid_t child = fork();
-    heap.unlock_all();
+    heap.unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
     heap.free(take(heap, 0, 40));
     if (child == 0) {
         _exit(Note::all().empty() ? 0 : 1);

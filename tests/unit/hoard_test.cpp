@@ -573,7 +573,7 @@ TEST(Hoard, TheChildOfAForkIsWhole) {
     for (int i = 0; i < 30; ++i) {
         hoard.lock_all();
         const pid_t child = fork();
-        hoard.unlock_all();
+        hoard.unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
         if (child == 0) {
             alarm(20); // a lock that is held by nobody would be waited for without end
             for (void *p : shared) {

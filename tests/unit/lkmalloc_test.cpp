@@ -570,7 +570,7 @@ TEST(LkmallocThreads, MayForkWhileOthersAreInside) {
     for (int i = 0; i < 20; ++i) {
         heap->lock_all();
         const pid_t child = fork();
-        heap->unlock_all();
+        heap->unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
         if (child == 0) {
             for (std::size_t size = 0; size < 5000; size += 37) {
                 heap->free(heap->malloc(size));

@@ -79,6 +79,7 @@ TEST(LockedHeap, HoldsTheLockInEveryOperation) {
 
 TEST(LockedHeap, IsHeldAcrossAForkWhereTheLockCanBe) {
     static_assert(ForkSafeLock<RankedLock<>> && !ForkSafeLock<std::mutex>);
+    static_assert(sync::ForkLocks<LockedHeap<Archetype<>>> && !sync::ForkLocks<Archetype<>>);
     LockedHeap<Archetype<>> heap;
     heap.lock_all();
     std::atomic<bool> done = false;
@@ -88,7 +89,7 @@ TEST(LockedHeap, IsHeldAcrossAForkWhereTheLockCanBe) {
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(done);
-    heap.unlock_all();
+    heap.unlock_all(sync::AfterFork::in_parent);
     other.join();
     EXPECT_TRUE(done);
 }

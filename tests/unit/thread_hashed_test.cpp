@@ -111,7 +111,7 @@ void fork_while_another_thread_is_in(H &heap) {
         });
         heap.lock_all();
         const pid_t child = fork();
-        heap.unlock_all();
+        heap.unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
         if (child == 0) {
             heap.free(heap.malloc(48));
             // Not _exit, in which ThreadSanitizer misses the thread that the child does not have.

@@ -337,7 +337,7 @@ TEST_F(TraceHeapTest, AForkDoesNotDoubleLines) {
     heap.free(heap.malloc(1));
     heap.lock_all();
     const pid_t child = fork();
-    heap.unlock_all();
+    heap.unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
     if (child == 0) {
         sink.flush();
         heap.free(heap.malloc(1)); // it is not locked

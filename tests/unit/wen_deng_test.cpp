@@ -441,11 +441,11 @@ TEST(WenDengFork, ChildForgetsTheFreesOfOtherThreads) {
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
-        heap->unlock_all();
+        heap->unlock_all(cairn::sync::AfterFork::in_child);
         heap->free(p);
         _exit(s.references == 0 && heap->malloc(2000) == p && heap->consistent() ? 0 : 1);
     }
-    heap->unlock_all();
+    heap->unlock_all(cairn::sync::AfterFork::in_parent);
     EXPECT_EQ(s.references, 1u) << "the parent has that thread still";
     EXPECT_FALSE(s.mutex.try_lock());
     int status = 0;

@@ -138,7 +138,7 @@ public:
     }
 
     void lock_all() { sync::hold_across_fork(lock_); }
-    void unlock_all() { sync::let_go_after_fork(lock_); }
+    void unlock_all(sync::AfterFork) { sync::let_go_after_fork(lock_); }
 
 private:
     static void *pointer_to(const Entry *entry) { return reinterpret_cast<void *>(entry->address()); }

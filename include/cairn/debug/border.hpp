@@ -129,9 +129,9 @@ public:
         sync::lock_heap_across_fork(heap);
         table_.lock_all();
     }
-    void unlock_all() {
-        table_.unlock_all();
-        sync::unlock_heap_after_fork(heap);
+    void unlock_all(sync::AfterFork side) {
+        table_.unlock_all(side);
+        sync::unlock_heap_after_fork(heap, side);
     }
 
     Super heap;

@@ -115,7 +115,7 @@ public:
     void check() const { border_.look(); }
 
     void lock_all() { border_.lock_all(); }
-    void unlock_all() { border_.unlock_all(); }
+    void unlock_all(sync::AfterFork side) { border_.unlock_all(side); }
 
 private:
     /// Null pointers and sizes of 0 mean what they mean in C; elsewhere they are faults.

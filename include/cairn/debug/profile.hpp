@@ -106,10 +106,10 @@ public:
     {
         heap_.lock_all();
     }
-    void unlock_all()
+    void unlock_all(sync::AfterFork side)
         requires sync::ForkLocks<Super>
     {
-        heap_.unlock_all();
+        heap_.unlock_all(side);
     }
 
 private:

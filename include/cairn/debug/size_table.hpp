@@ -99,9 +99,9 @@ public:
         sync::lock_heap_across_fork(heap_);
         sync::hold_across_fork(lock_);
     }
-    void unlock_all() {
+    void unlock_all(sync::AfterFork side) {
         sync::let_go_after_fork(lock_);
-        sync::unlock_heap_after_fork(heap_);
+        sync::unlock_heap_after_fork(heap_, side);
     }
 
 private:

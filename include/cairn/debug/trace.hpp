@@ -105,9 +105,9 @@ public:
         sync::lock_heap_across_fork(heap_);
         sync::lock_heap_across_fork(Sink);
     }
-    void unlock_all() {
-        sync::unlock_heap_after_fork(Sink);
-        sync::unlock_heap_after_fork(heap_);
+    void unlock_all(sync::AfterFork side) {
+        sync::unlock_heap_after_fork(Sink, side);
+        sync::unlock_heap_after_fork(heap_, side);
     }
 
 private:

@@ -15,6 +15,7 @@
 #include <cairn/debug/trace_record.hpp>
 #include <cairn/platform/syscall.hpp>
 #include <cairn/platform/thread_id.hpp>
+#include <cairn/sync/across_fork.hpp>
 #include <cairn/sync/lock.hpp>
 
 #include <cerrno>
@@ -66,7 +67,7 @@ public:
         lock_.hold_across_fork();
         flush_locked();
     }
-    void unlock_all() { lock_.let_go_after_fork(); }
+    void unlock_all(sync::AfterFork) { lock_.let_go_after_fork(); }
 
 private:
     void flush_locked() {

@@ -16,6 +16,7 @@
 #include <cairn/family/chunk_source.hpp>
 #include <cairn/family/stretch_source.hpp>
 #include <cairn/family/tally.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 #include <cstring>
 
@@ -107,7 +108,7 @@ public:
         arenas_.hold_across_fork();
         source_.hold_across_fork();
     }
-    void unlock_all() {
+    void unlock_all(sync::AfterFork) {
         source_.let_go_after_fork();
         arenas_.let_go_after_fork();
     }

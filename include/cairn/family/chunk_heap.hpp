@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cairn/family/chunk_bins.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 #include <cstring>
 
@@ -68,7 +69,7 @@ public:
         discipline_.hold_across_fork();
         source_.hold_across_fork();
     }
-    void unlock_all() {
+    void unlock_all(sync::AfterFork) {
         source_.let_go_after_fork();
         discipline_.let_go_after_fork();
     }

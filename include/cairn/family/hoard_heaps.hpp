@@ -17,8 +17,7 @@
 #include <cairn/family/hoard_global.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/platform/thread_id.hpp>
-
-#include <unistd.h>
+#include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
 
@@ -62,14 +61,13 @@ public:
             for_each_of(known, [](Heap &heap) { heap.lock.hold_across_fork(); });
             global_.lock.hold_across_fork();
             if (known == heaps_.load(std::memory_order_relaxed)) { // changes under the lock of heap 0 only
-                forking_ = getpid();
                 return;
             }
             release_all(known);
         }
     }
-    void unlock_all() {
-        if (getpid() != forking_) {
+    void unlock_all(sync::AfterFork side) {
+        if (side == sync::AfterFork::in_child) {
             global_.for_each_superblock([](Superblock &s) { s.lock.reset_after_fork(); });
         }
         release_all(heaps_.load(std::memory_order_relaxed)); // changes under the lock of heap 0 only
@@ -157,7 +155,6 @@ private:
     std::atomic<Heap *> heaps_{nullptr}; ///< heaps 1 to 2P
     unsigned count_ = 0;                 ///< written before heaps_
     HoardGlobal<Design> global_;
-    pid_t forking_ = 0;
 };
 
 } // namespace cairn

@@ -75,7 +75,7 @@ public:
     }
 
     void lock_all() { heaps_.lock_all(); }
-    void unlock_all() { heaps_.unlock_all(); }
+    void unlock_all(sync::AfterFork side) { heaps_.unlock_all(side); }
 
     void statistics(Statistics &out) {
         out = {};

@@ -14,6 +14,7 @@
 
 #include <cairn/family/lkmalloc_bins.hpp>
 #include <cairn/family/lkmalloc_lists.hpp>
+#include <cairn/sync/across_fork.hpp>
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/lock.hpp>
 
@@ -82,7 +83,7 @@ public:
             list.lock.hold_across_fork();
         }
     }
-    void unlock_all() {
+    void unlock_all(sync::AfterFork) {
         for (FreeList &list : lists_) {
             list.lock.let_go_after_fork();
         }

@@ -110,9 +110,9 @@ public:
             one.lists().lock_all();
         }
     }
-    void unlock_all() {
+    void unlock_all(sync::AfterFork side) {
         for (Subheap &one : subheaps_) {
-            one.lists().unlock_all();
+            one.lists().unlock_all(side);
         }
     }
 

@@ -99,9 +99,9 @@ public:
         raw_.lock.hold_across_fork();
     }
 
-    void unlock_all() {
+    void unlock_all(sync::AfterFork side) {
         raw_.lock.let_go_after_fork();
-        heaps_.unlock_all();
+        heaps_.unlock_all(side);
     }
 
 private:

@@ -14,8 +14,7 @@
 #include <cairn/family/wen_deng_heap.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/platform/thread_id.hpp>
-
-#include <unistd.h>
+#include <cairn/sync/across_fork.hpp>
 
 namespace cairn::wen_deng {
 
@@ -90,15 +89,13 @@ public:
 
     void lock_all() {
         for_each([](Heap &heap) { heap.lock.hold_across_fork(); });
-        forker_ = getpid();
     }
 
     /// Other threads may have been on their way to a heap's lock, with the mutex or a reference of a superblock. They
     /// do not exist in the child.
-    void unlock_all() {
-        const bool child = getpid() != forker_;
-        for_each([child](Heap &heap) {
-            if (child) {
+    void unlock_all(sync::AfterFork side) {
+        for_each([side](Heap &heap) {
+            if (side == sync::AfterFork::in_child) {
                 heap.for_each_locked([](Superblock &s) { forget_other_threads(s); });
             }
             heap.lock.let_go_after_fork();
@@ -137,7 +134,6 @@ private:
     Heap global_{sync::Rank::global_heap};
     std::atomic<std::uint64_t> to_global_{0};
     std::atomic<std::uint64_t> from_global_{0};
-    pid_t forker_ = 0;
 };
 
 } // namespace cairn::wen_deng

@@ -4,30 +4,33 @@
 // in the child, so that the child finds the heap whole.
 //
 // Adds:    ForkLocks, the heaps that have a part in this; the same two steps for any lock and any heap below.
-// Needs:   nothing. A heap without lock_all and unlock_all has no locks.
+// Needs:   nothing. A heap without lock_all and unlock_all has no locks. unlock_all is told on which side of the fork it is.
 // Threads: the one that forks.
 // Cost:    none for heaps without locks.
 #pragma once
 
 namespace cairn::sync {
 
+/// Who lets go. pthread_atfork tells; getpid() does not: the first process of a PID namespace may have its parent's number.
+enum class AfterFork : bool { in_parent, in_child };
+
 template <class H>
-concept ForkLocks = requires(H &heap) {
+concept ForkLocks = requires(H &heap, AfterFork side) {
     heap.lock_all();
-    heap.unlock_all();
+    heap.unlock_all(side);
 };
 
 template <class H>
 void lock_heap_across_fork(H &heap) {
-    if constexpr (ForkLocks<H>) {
+    if constexpr (requires { heap.lock_all(); }) {
         heap.lock_all();
     }
 }
 
 template <class H>
-void unlock_heap_after_fork(H &heap) {
-    if constexpr (ForkLocks<H>) {
-        heap.unlock_all();
+void unlock_heap_after_fork(H &heap, AfterFork side) {
+    if constexpr (requires { heap.lock_all(); }) {
+        heap.unlock_all(side);
     }
 }
 

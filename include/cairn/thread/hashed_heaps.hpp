@@ -50,9 +50,9 @@ public:
             sync::lock_heap_across_fork(entry.heap);
         }
     }
-    void unlock_all() {
+    void unlock_all(sync::AfterFork side) {
         for (Entry &entry : entries_) {
-            sync::unlock_heap_after_fork(entry.heap);
+            sync::unlock_heap_after_fork(entry.heap, side);
             sync::let_go_after_fork(entry.lock);
         }
     }

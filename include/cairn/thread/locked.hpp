@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/sync/across_fork.hpp>
 #include <cairn/sync/lock.hpp>
 
 namespace cairn {
@@ -115,7 +116,7 @@ public:
     {
         lock_.hold_across_fork();
     }
-    void unlock_all()
+    void unlock_all(sync::AfterFork)
         requires ForkSafeLock<L>
     {
         lock_.let_go_after_fork();

@@ -70,7 +70,7 @@ public:
     }
 
     void lock_all() { heaps_.lock_all(); }
-    void unlock_all() { heaps_.unlock_all(); }
+    void unlock_all(sync::AfterFork side) { heaps_.unlock_all(side); }
 
 private:
     static Header &header_of(void *p) { return static_cast<Header *>(p)[-1]; }
