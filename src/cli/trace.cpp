@@ -99,6 +99,10 @@ int trace(const TraceRequest &request) {
             std::cerr << "cairn: trace: nothing was recorded: the program did not start, or can not be "
                          "preloaded into\n";
         }
+        if (const std::uint64_t pid = maker->left(); pid != 0) {
+            std::cerr << "cairn: trace: process " << pid
+                      << " closed the trace's files, and was not recorded any further\n";
+        }
         fs::rename(aside, request.file);
     } catch (const std::exception &why) {
         return failed(1, why.what());

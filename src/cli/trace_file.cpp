@@ -332,6 +332,11 @@ std::string TraceMaker::memory_path() const {
     return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(memory_);
 }
 
+std::uint64_t TraceMaker::left() const {
+    return shared_->left.load(
+        std::memory_order_relaxed); // relaxed: its process is gone, or goes on without us
+}
+
 void TraceMaker::write_header(const std::string &path) {
     char page[trace::header_bytes] = {};
     std::memcpy(page, &header_, sizeof header_);
@@ -342,7 +347,7 @@ void TraceMaker::write_header(const std::string &path) {
 
 bool TraceMaker::finish(const std::string &path) {
     header_.ended = moment();
-    header_.stopped = shared_->over.exchange(1);
+    header_.stopped = shared_->over.exchange(1) | (left() != 0);
     const std::uint64_t slots = std::min(shared_->slots.load(), trace::most_slots);
     std::vector<Word> slot(trace::chunk_words);
     for (std::uint64_t i = 1; i <= slots; ++i) {

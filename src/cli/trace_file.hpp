@@ -64,7 +64,7 @@ public:
     std::uint64_t calls(std::uint32_t thread) const { return calls_[thread]; }
     /// The pid of a process image, 0 if it is not known.
     std::uint64_t pid(std::uint64_t image) const;
-    /// Calls are missing at the end: there was no room for more, or the file was cut off.
+    /// Calls are missing at the end: there was no room for more, a process closed its files, or the file was cut off.
     bool stopped_early() const;
 
     /// All calls of a process image (0: of all), sorted by time; those of one thread stay in their order, and
@@ -106,6 +106,9 @@ public:
 
     /// The program has ended: writes what its threads have not. Whether there was anything in all.
     bool finish(const std::string &path);
+
+    /// The pid of a process whose calls are not all there, since it has closed its files of the trace; 0 if there is none.
+    std::uint64_t left() const;
 
 private:
     void write_header(const std::string &path);

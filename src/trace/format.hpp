@@ -39,7 +39,7 @@ struct Header {
     std::uint32_t chunk; ///< chunk_bytes
     Moment started;
     Moment ended;
-    std::uint64_t stopped; ///< not 0: tracing ended before the program did, for want of room
+    std::uint64_t stopped; ///< not 0: calls are missing at the end, of the program or of a process of it
 };
 static_assert(sizeof(Header) <= header_bytes);
 
@@ -50,6 +50,8 @@ struct Shared {
     std::atomic<std::uint64_t>
         processes;                   ///< numbers given to process images: a fork or an exec makes a new one
     std::atomic<std::uint64_t> over; ///< not 0: nobody records any more
+    std::atomic<std::uint64_t>
+        left; ///< pid of a process that has closed its files of the trace, 0: there is none
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 

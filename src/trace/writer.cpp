@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "writer.hpp"
 
+#include "kept_file.hpp"
+
 #include <cairn/core/bits.hpp>
 #include <cairn/platform/cpu.hpp>
 #include <cairn/platform/fatal.hpp>
@@ -13,6 +15,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace cairn::trace {
 
@@ -45,8 +48,8 @@ void put_time(std::uint64_t ticks) noexcept {
 /// Whether new slots may be begun. A thread that has one goes on until it is full.
 constinit std::atomic<bool> on{false};
 constinit Shared *shared = nullptr;
-constinit int memory = -1;         ///< file descriptor of the shared memory
-constinit int file = -1;           ///< of the trace
+constinit KeptFile memory;         ///< shared
+constinit KeptFile file;           ///< the trace
 constinit std::uint64_t image = 0; ///< this process image's number
 constinit pthread_key_t key{};
 constinit bool have_key = false;
@@ -62,13 +65,23 @@ void stop(const char *why) noexcept {
     }
 }
 
+/// The other processes go on. `cairn trace` says it: where a program has closed all its files, 2 may be any of its own.
+void stop_this_process() noexcept {
+    on.store(false, std::memory_order_relaxed); // relaxed: as in stop()
+    shared->left.store(static_cast<std::uint64_t>(raw_syscall(SYS_getpid)), std::memory_order_relaxed);
+}
+
 Word *map_slot() noexcept {
+    if (!memory.is_there()) {
+        stop_this_process();
+        return nullptr;
+    }
     // relaxed: a number of one's own is all that is asked for.
     const std::uint64_t number = shared->slots.fetch_add(1, std::memory_order_relaxed);
     const long mapped = number >= most_slots
                             ? -ENOMEM
                             : raw_syscall(SYS_mmap, 0, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                          memory, static_cast<long>((number + 1) * chunk_bytes));
+                                          memory.number(), static_cast<long>((number + 1) * chunk_bytes));
     if (failed(mapped)) {
         stop("there is no memory for another thread's calls");
         return nullptr;
@@ -139,6 +152,13 @@ void thread_ends(void *) {
     }
 }
 
+/// What `ulimit -f` allows; a write beyond it does not only fail, but kills the program with SIGXFSZ.
+std::uint64_t most_file_bytes() noexcept {
+    rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+    raw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, reinterpret_cast<long>(&limit));
+    return limit.rlim_cur;
+}
+
 /// A full slot becomes a chunk of the file.
 bool write_slot() noexcept {
     Word *const slot = cursor.slot;
@@ -146,10 +166,17 @@ bool write_slot() noexcept {
         on.store(false, std::memory_order_relaxed);
         return false;
     }
+    if (!file.is_there()) {
+        stop_this_process();
+        return false;
+    }
     const std::uint64_t number = shared->chunks.fetch_add(1, std::memory_order_relaxed); // one's own
+    const std::uint64_t place = header_bytes + number * chunk_bytes;
     slot[slot_chunk] = number + 1;
-    const long written = raw_syscall(SYS_pwrite64, file, reinterpret_cast<long>(slot), chunk_bytes,
-                                     static_cast<long>(header_bytes + number * chunk_bytes));
+    const long written = place + chunk_bytes > most_file_bytes()
+                             ? -EFBIG
+                             : raw_syscall(SYS_pwrite64, file.number(), reinterpret_cast<long>(slot),
+                                           chunk_bytes, static_cast<long>(place));
     if (written != static_cast<long>(chunk_bytes)) {
         stop("there is no room for its file to grow");
         return false;
@@ -185,20 +212,6 @@ void join() noexcept {
     }
 }
 
-/// Opens a file at a high number: programs count on the low ones.
-int open_high(const char *path, int flags) noexcept {
-    const long low = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), flags | O_CLOEXEC);
-    if (failed(low)) {
-        return -1;
-    }
-    const long high = raw_syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 700);
-    if (failed(high)) {
-        return static_cast<int>(low);
-    }
-    raw_syscall(SYS_close, low);
-    return static_cast<int>(high);
-}
-
 } // namespace
 
 void begin() noexcept {
@@ -213,11 +226,11 @@ void begin() noexcept {
         ++length;
     }
     name[length] = 0;
-    memory = open_high(name, O_RDWR);
-    file = names[length] == ':' ? open_high(names + length + 1, O_WRONLY) : -1;
-    const long mapped = memory < 0 || file < 0 ? -EBADF
-                                               : raw_syscall(SYS_mmap, 0, chunk_bytes, PROT_READ | PROT_WRITE,
-                                                             MAP_SHARED, memory, 0);
+    const bool opened =
+        names[length] == ':' && memory.open(name, O_RDWR) && file.open(names + length + 1, O_WRONLY);
+    const long mapped = !opened ? -EBADF
+                                : raw_syscall(SYS_mmap, 0, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                              memory.number(), 0);
     if (failed(mapped)) {
         platform::write_line({"trace: ", names, " can not be opened: nothing is recorded"});
         return;

@@ -16,6 +16,7 @@ summary() { "$cairn" trace-info "$1" || fail "trace-info: status $?"; }
 
 cat >"$scratch/calls.c" <<'C'
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -47,6 +48,26 @@ int main(int count, char **words) {
     if (count > 1 && strcmp(words[1], "killed") == 0) {
         work(NULL);
         kill(getpid(), SIGKILL);
+    }
+    if (count > 2 && strcmp(words[1], "closes") == 0) {
+        if (fork() == 0) { // all descriptors become those of a file of its own
+            for (int i = 0; i < 1024; ++i)
+                close(i);
+            const int own = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
+            while (dup(own) >= 0) {
+            }
+            if (write(own, "hello\n", 6) != 6)
+                _exit(1);
+            pthread_t thread;
+            pthread_create(&thread, NULL, work, NULL);
+            pthread_join(thread, NULL);
+            work(NULL);
+            _exit(0);
+        }
+        int status = 1;
+        wait(&status);
+        work(NULL);
+        return status != 0;
     }
     if (count > 1 && strcmp(words[1], "fork") == 0) {
         sink = malloc(1000001);
@@ -110,6 +131,23 @@ printf '%s\n' "$said" | grep -q "^processes 4$" || fail "fork: $said" # itself, 
 said=$("$cairn" trace-info --process 2 "$file")$("$cairn" trace-info --process 3 "$file")$("$cairn" trace-info --process 4 "$file")
 case $said in *"malloc 20000"*) ;; *) fail "the child's calls are lost: $said" ;; esac
 case $said in *"live 100007"*) ;; *) fail "calls after exec are lost: $said" ;; esac
+
+# A program that closes all files has its own where the trace's were: nothing is written to them, not even that; the other
+# processes are recorded. The same where there are no high numbers.
+for most in 1024 500; do
+    (ulimit -n $most && "$cairn" trace -o "$file" -- "$scratch/calls" closes "$scratch/own" 2>"$scratch/err") ||
+        fail "closes: status $?"
+    [ "$(cat "$scratch/own")" = hello ] || fail "the program's own file is written to: $(wc -c <"$scratch/own") bytes"
+    grep -q "process [0-9]* closed the trace's files" "$scratch/err" || fail "closes: $(cat "$scratch/err")"
+    summary "$file" | grep -q "^stopped early" || fail "it is not said that calls are missing"
+    "$cairn" trace-info --process 1 "$file" | grep -q "^malloc 2000[0-9]$" || fail "another process's calls are lost"
+done
+
+# Nor is a program killed where the trace would be longer than a file may be.
+# shellcheck disable=SC2016 # for the program to expand
+"$cairn" trace -o "$file" -- sh -c 'ulimit -f 1 && exec "$0" threads' "$scratch/calls" 2>"$scratch/err" ||
+    fail "a limit on files: status $?"
+grep -q "no room for its file to grow" "$scratch/err" || fail "a limit on files: $(cat "$scratch/err")"
 
 # A signal for cairn is the program's.
 "$cairn" trace -o "$file" -- sh -c ': >"$0" && exec sleep 100' "$scratch/running" &
