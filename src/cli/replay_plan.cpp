@@ -12,6 +12,8 @@ using replay::Call;
 using replay::Step;
 using trace::Op;
 
+static_assert((std::uint64_t{1} << Step::size_bits) - 1 == trace::Record::most_size);
+
 void PlanMaker::emit(std::uint32_t thread, const Step &step) {
     if (thread != current_) {
         current_ = thread;

@@ -29,8 +29,8 @@ public:
 private:
     using Classes =
         GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
-    static constexpr std::size_t most_log = 39; // Record::most_size, and 0
-    static constexpr std::size_t groups = Classes::count + most_log;
+    static constexpr std::size_t logs = std::size_t{std::bit_width(trace::Record::most_size)} + 1; // from 0
+    static constexpr std::size_t groups = Classes::count + logs;
 
     struct Block {
         std::uint64_t size;
@@ -134,8 +134,8 @@ private:
     std::size_t interval_ = 0;
     std::uint64_t width_ = 1000;
 
-    std::array<Sum, most_log> sizes_{};
-    std::vector<std::uint64_t> exact_; // allocations of each size up to the largest class
+    std::array<Sum, 1 + logs> sizes_{}; // the first is of size 0
+    std::vector<std::uint64_t> exact_;  // allocations of each size up to the largest class
     std::array<Group, groups> groups_{};
     std::array<std::array<std::uint64_t, 3>, groups> at_peak_groups_{}; // blocks, bytes, rounded
     std::uint64_t rounded_at_peak_ = 0;

@@ -39,19 +39,21 @@ inline constexpr std::size_t calls = 5; ///< kinds of them
 
 /// One step. Block numbers are given again after a free.
 struct Step {
-    std::uint64_t what; ///< size, 38 bits; log2 of the alignment, 6 bits; Call, 4 bits
+    std::uint64_t what; ///< size; log2 of the alignment, 6 bits; Call, 4 bits
     std::uint32_t block;
     std::uint32_t unused;
 
+    static constexpr unsigned size_bits = 39; ///< as in a trace
+
     static constexpr Step make(Call call, std::uint64_t block, std::uint64_t size = 0,
                                unsigned alignment_log2 = 0) {
-        return {size | std::uint64_t{alignment_log2} << 38 |
-                    std::uint64_t{static_cast<std::uint8_t>(call)} << 44,
+        return {size | std::uint64_t{alignment_log2} << size_bits |
+                    std::uint64_t{static_cast<std::uint8_t>(call)} << (size_bits + 6),
                 static_cast<std::uint32_t>(block), 0};
     }
-    constexpr Call call() const { return static_cast<Call>(what >> 44 & 15); }
-    constexpr std::uint64_t size() const { return what & ((std::uint64_t{1} << 38) - 1); }
-    constexpr unsigned alignment_log2() const { return what >> 38 & 63; }
+    constexpr Call call() const { return static_cast<Call>(what >> (size_bits + 6) & 15); }
+    constexpr std::uint64_t size() const { return what & ((std::uint64_t{1} << size_bits) - 1); }
+    constexpr unsigned alignment_log2() const { return what >> size_bits & 63; }
     constexpr bool operator==(const Step &) const = default;
 };
 static_assert(sizeof(Step) == 16);

@@ -44,10 +44,10 @@ protected:
 };
 
 TEST_F(ReplayPlanTest, StepsKeepWhatIsPutIntoThem) {
-    const Step step = Step::make(Call::aligned, 0xfffffffe, (std::uint64_t{1} << 38) - 3, 47);
+    const Step step = Step::make(Call::aligned, 0xfffffffe, trace::Record::most_size, 47);
     EXPECT_EQ(step.call(), Call::aligned);
     EXPECT_EQ(step.block, 0xfffffffeu);
-    EXPECT_EQ(step.size(), (std::uint64_t{1} << 38) - 3);
+    EXPECT_EQ(step.size(), trace::Record::most_size);
     EXPECT_EQ(step.alignment_log2(), 47u);
 }
 
