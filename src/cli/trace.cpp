@@ -4,7 +4,7 @@
 // its name. The program's status is ours, signals for us are the program's.
 #include <src/cli/commands.hpp>
 #include <src/cli/libraries.hpp>
-#include <src/cli/trace_file.hpp>
+#include <src/cli/trace_maker.hpp>
 
 #include <cerrno>
 #include <csignal>

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <src/cli/trace_file.hpp>
 
-#include <cairn/platform/cpu.hpp>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
-#include <memory>
-#include <new>
 #include <queue>
 #include <unordered_set>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,13 +27,6 @@ namespace {
 }
 [[noreturn]] void fail_errno(const std::string &path) {
     fail(path, std::strerror(errno));
-}
-
-trace::Moment moment() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return {platform::ticks(),
-            static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec)};
 }
 
 } // namespace
@@ -304,72 +291,6 @@ void TraceFile::for_each(std::uint64_t image, const std::function<void(const Tra
             }
         }
     }
-}
-
-TraceMaker::TraceMaker(const std::string &path)
-    : file_(path, O_RDWR | O_CREAT | O_TRUNC), memory_(memfd_create("cairn trace", MFD_CLOEXEC)) {
-    header_.version = trace::format_version;
-    header_.chunk = trace::chunk_bytes;
-    header_.started = header_.ended = moment();
-    header_.mark = trace::file_mark;
-    // Slots without memory behind them, until a thread takes one.
-    if (memory_ < 0 || ftruncate(memory_, (trace::most_slots + 1) * trace::chunk_bytes) != 0) {
-        fail_errno("memory for the trace");
-    }
-    void *const mapped = mmap(nullptr, trace::chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
-    if (mapped == MAP_FAILED) {
-        fail_errno("memory for the trace");
-    }
-    shared_ = new (mapped) trace::Shared{};
-    write_header(path);
-}
-
-TraceMaker::~TraceMaker() {
-    munmap(shared_, trace::chunk_bytes);
-}
-
-std::string TraceMaker::memory_path() const {
-    return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(memory_);
-}
-
-std::uint64_t TraceMaker::left() const {
-    return shared_->left.load(
-        std::memory_order_relaxed); // relaxed: its process is gone, or goes on without us
-}
-
-void TraceMaker::write_header(const std::string &path) {
-    char page[trace::header_bytes] = {};
-    std::memcpy(page, &header_, sizeof header_);
-    if (pwrite(file_, page, sizeof page, 0) != static_cast<ssize_t>(sizeof page)) {
-        fail_errno(path);
-    }
-}
-
-bool TraceMaker::finish(const std::string &path) {
-    header_.ended = moment();
-    header_.stopped = shared_->over.exchange(1) | (left() != 0);
-    const std::uint64_t slots = std::min(shared_->slots.load(), trace::most_slots);
-    std::vector<Word> slot(trace::chunk_words);
-    for (std::uint64_t i = 1; i <= slots; ++i) {
-        const auto from = static_cast<off_t>(i * trace::chunk_bytes);
-        if (pread(memory_, slot.data(), trace::chunk_bytes, from) !=
-            static_cast<ssize_t>(trace::chunk_bytes)) {
-            fail_errno("memory for the trace");
-        }
-        if (slot[0] == 0) {
-            continue;
-        }
-        // Its thread may have been killed while it wrote the slot: then it is the same chunk, written again.
-        const Word begun = std::exchange(slot[trace::slot_chunk], 0);
-        const std::uint64_t chunk = begun != 0 ? begun - 1 : shared_->chunks.fetch_add(1);
-        const auto to = static_cast<off_t>(trace::header_bytes + chunk * trace::chunk_bytes);
-        if (pwrite(file_, slot.data(), trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
-            header_.stopped = 1; // what is there is still of use
-            break;
-        }
-    }
-    write_header(path);
-    return shared_->chunks.load() != 0;
 }
 
 } // namespace cairn::cli

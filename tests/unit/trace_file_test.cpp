@@ -2,6 +2,7 @@
 //
 // Trace files: what a recorder would leave, whole, cut off, damaged; the order of what is read.
 #include <src/cli/trace_file.hpp>
+#include <src/cli/trace_maker.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,8 +12,9 @@
 
 #include <unistd.h>
 
-// The reader is part of this program.
+// The reader and the maker are part of this program.
 #include <src/cli/trace_file.cpp>
+#include <src/cli/trace_maker.cpp>
 
 namespace cairn::cli {
 namespace {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// Trace file: made, while traced processes write to it.
+#pragma once
+
+#include <src/cli/trace_file.hpp>
+
+#include <string>
+
+namespace cairn::cli {
+
+/// A new trace, and the memory that the traced processes fill. Throws BadTrace.
+class TraceMaker {
+public:
+    explicit TraceMaker(const std::string &path);
+    ~TraceMaker();
+    TraceMaker(const TraceMaker &) = delete;
+    TraceMaker &operator=(const TraceMaker &) = delete;
+
+    /// For other processes to open.
+    std::string memory_path() const;
+
+    /// The program has ended: writes what its threads have not. Whether there was anything in all.
+    bool finish(const std::string &path);
+
+    /// The pid of a process whose calls are not all there, since it has closed its files of the trace; 0 if there is none.
+    std::uint64_t left() const;
+
+private:
+    void write_header(const std::string &path);
+
+    Descriptor file_;
+    Descriptor memory_;
+    trace::Header header_{};
+    trace::Shared *shared_ = nullptr;
+};
+
+} // namespace cairn::cli
