@@ -12,7 +12,9 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cairn::cli {
@@ -32,10 +34,34 @@ trace::Moment moment() {
             static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec)};
 }
 
+/// Opens a file, empty, that no other process makes a trace in. Where files can not be locked, nobody is asked.
+int take_file(const std::string &path) {
+    for (;;) {
+        const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            refuse(path);
+        }
+        const bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        struct stat taken{};
+        struct stat named{};
+        // The one before may have given it its name in the meantime.
+        const bool same = fstat(fd, &taken) == 0 && stat(path.c_str(), &named) == 0 &&
+                          taken.st_dev == named.st_dev && taken.st_ino == named.st_ino;
+        if (!busy && same && ftruncate(fd, 0) == 0) {
+            return fd;
+        }
+        const char *const why = busy ? "another cairn trace writes it" : std::strerror(errno);
+        close(fd);
+        if (busy || same) {
+            refuse(path, why);
+        }
+    }
+}
+
 } // namespace
 
 TraceMaker::TraceMaker(const std::string &path)
-    : file_(path, O_RDWR | O_CREAT | O_TRUNC), memory_(memfd_create("cairn trace", MFD_CLOEXEC)) {
+    : file_(take_file(path)), memory_(memfd_create("cairn trace", MFD_CLOEXEC)) {
     header_.version = trace::format_version;
     header_.chunk = trace::chunk_bytes;
     header_.started = header_.ended = moment();

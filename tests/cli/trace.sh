@@ -12,6 +12,16 @@ unset LD_PRELOAD CAIRN_STATS CAIRN_OPTIONS CAIRN_TRACE
 file=$scratch/file.trace
 
 fail() { echo "failed: $*" >&2 && exit 1; }
+one_line() {
+    wanted=$1
+    text=$2
+    shift 2
+    "$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    [ "$status" = "$wanted" ] || fail "cairn $*: status $status, not $wanted"
+    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "cairn $*: not one line: $(cat "$scratch/err")"
+    grep -qF -e "$text" "$scratch/err" || fail "cairn $*: '$text' is not said: $(cat "$scratch/err")"
+}
 summary() { "$cairn" trace-info "$1" || fail "trace-info: status $?"; }
 
 cat >"$scratch/calls.c" <<'C'
@@ -48,6 +58,10 @@ int main(int count, char **words) {
     if (count > 1 && strcmp(words[1], "killed") == 0) {
         work(NULL);
         kill(getpid(), SIGKILL);
+    }
+    if (count > 3 && strcmp(words[1], "waits") == 0) {
+        work(NULL);
+        return open(words[2], O_WRONLY | O_CREAT, 0600) < 0 || open(words[3], O_RDONLY) < 0;
     }
     if (count > 2 && strcmp(words[1], "closes") == 0) {
         if (fork() == 0) { // all descriptors become those of a file of its own
@@ -149,6 +163,19 @@ done
     fail "a limit on files: status $?"
 grep -q "no room for its file to grow" "$scratch/err" || fail "a limit on files: $(cat "$scratch/err")"
 
+# Two with one file: the second says so, and leaves the first alone.
+mkfifo "$scratch/go"
+"$cairn" trace -o "$file" -- "$scratch/calls" waits "$scratch/waits" "$scratch/go" &
+tracer=$!
+while [ ! -e "$scratch/waits" ]; do
+    sleep 0.1
+done
+one_line 1 "another cairn trace writes it" trace -o "$file" -- true
+: >"$scratch/go"
+wait "$tracer" || fail "two with one file: status $?"
+summary "$file" | grep -q "^malloc 2000[0-9]$" || fail "two with one file: calls are lost: $(summary "$file")"
+"$cairn" trace -o "$file" -- true || fail "the file can not be written again: status $?"
+
 # A signal for cairn is the program's.
 "$cairn" trace -o "$file" -- sh -c ': >"$0" && exec sleep 100' "$scratch/running" &
 tracer=$!
@@ -164,16 +191,6 @@ printf '%s\n' "$(summary "$file")" | grep -q "^processes [12]$" || fail "what a 
 [ $? = 9 ] || fail "an ignored signal is not ignored any more"
 
 # What can not be done.
-one_line() {
-    wanted=$1
-    text=$2
-    shift 2
-    "$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
-    status=$?
-    [ "$status" = "$wanted" ] || fail "cairn $*: status $status, not $wanted"
-    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "cairn $*: not one line: $(cat "$scratch/err")"
-    grep -qF -e "$text" "$scratch/err" || fail "cairn $*: '$text' is not said: $(cat "$scratch/err")"
-}
 one_line 1 "No such file" trace -o "$scratch/no/folder" -- true
 one_line 2 "no program" trace -o "$file"
 "$cairn" trace -- true 2>/dev/null
