@@ -71,6 +71,7 @@ int trace(const TraceRequest &request) {
     if (!fs::exists(recorder)) {
         return failed(can_not_run, "there is no library " + recorder.string());
     }
+    auto *const found_limit = std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
     const std::string aside = fs::absolute(request.file).string() + ".partial";
     std::unique_ptr<TraceMaker> maker;
     try {
@@ -81,6 +82,7 @@ int trace(const TraceRequest &request) {
     const std::string names = maker->memory_path() + ":" + aside;
     const pid_t program = fork_program();
     if (program == 0) {
+        std::signal(SIGXFSZ, found_limit);
         setenv("CAIRN_TRACE", names.c_str(), 1);
         RunRequest run_request = request.run;
         run_request.recorder = recorder.string();

@@ -2,6 +2,7 @@
 #include <src/cli/trace_file.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <queue>
@@ -149,15 +150,14 @@ std::uint32_t TraceFile::thread_of(std::uint64_t image, std::uint64_t id) {
     }
     images_ = std::max(images_, image);
     // The kernel gives numbers again: a later thread of the same number is a later life of the same row.
-    for (std::size_t i = threads_.size(); i-- > 0;) {
-        if (threads_[i].image == image && threads_[i].id == id) {
-            return static_cast<std::uint32_t>(i);
-        }
+    const auto [row, fresh] = rows_.try_emplace(image << std::bit_width(Record::most_size) | id,
+                                                static_cast<std::uint32_t>(threads_.size()));
+    if (fresh) {
+        threads_.push_back({image, id});
+        pieces_.emplace_back();
+        calls_.push_back(0);
     }
-    threads_.push_back({image, id});
-    pieces_.emplace_back();
-    calls_.push_back(0);
-    return static_cast<std::uint32_t>(threads_.size() - 1);
+    return row->second;
 }
 
 std::uint64_t TraceFile::pid(std::uint64_t image) const {

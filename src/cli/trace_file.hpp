@@ -9,6 +9,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace cairn::cli {
@@ -49,6 +50,7 @@ struct TraceEvent {
 
 /// A file that names more is damaged.
 inline constexpr std::uint64_t most_images = 1u << 24;
+static_assert(trace::Record::most_size < UINT64_MAX / most_images, "a thread's image and id are one number");
 
 class TraceFile {
 public:
@@ -88,9 +90,10 @@ private:
     double nanoseconds_per_tick_ = 1;
     std::uint64_t images_ = 0;
     std::vector<TracedThread> threads_;
-    std::vector<std::vector<Piece>> pieces_; ///< of each thread, in order of time
-    std::vector<std::uint64_t> calls_;       ///< of each thread
-    std::vector<std::uint64_t> pids_;        ///< of each image
+    std::unordered_map<std::uint64_t, std::uint32_t> rows_; ///< of threads_, by image and id
+    std::vector<std::vector<Piece>> pieces_;                ///< of each thread, in order of time
+    std::vector<std::uint64_t> calls_;                      ///< of each thread
+    std::vector<std::uint64_t> pids_;                       ///< of each image
 };
 
 } // namespace cairn::cli

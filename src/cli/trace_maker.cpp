@@ -19,6 +19,7 @@
 
 namespace cairn::cli {
 
+using trace::Byte;
 using trace::Word;
 
 namespace {
@@ -58,6 +59,33 @@ int take_file(const std::string &path) {
     }
 }
 
+/// Memory with nothing behind it until a thread takes a slot of it. How many there are: all, or as many as `ulimit -f` allows.
+std::uint64_t make_room(int memory) {
+    for (std::uint64_t slots = trace::most_slots; slots != 0; slots /= 2) {
+        if (ftruncate(memory, static_cast<off_t>((slots + 1) * trace::chunk_bytes)) == 0) {
+            return slots;
+        }
+    }
+    refuse("memory for the trace");
+}
+
+/// The records at the start of a slot, in bytes.
+std::size_t length_of_records(const std::vector<Word> &slot) {
+    const auto *const first = reinterpret_cast<const Byte *>(slot.data());
+    const auto *const end = first + trace::slot_chunk * sizeof(Word);
+    const Byte *at = first;
+    trace::Coder coder;
+    trace::Record record{};
+    while (at != end && !trace::Coder::at_end(at)) {
+        const std::size_t bytes = coder.read(at, end, record);
+        if (bytes == 0) { // no record: the program wrote it
+            break;
+        }
+        at += bytes;
+    }
+    return static_cast<std::size_t>(at - first);
+}
+
 } // namespace
 
 TraceMaker::TraceMaker(const std::string &path)
@@ -66,15 +94,16 @@ TraceMaker::TraceMaker(const std::string &path)
     header_.chunk = trace::chunk_bytes;
     header_.started = header_.ended = moment();
     header_.mark = trace::file_mark;
-    // Slots without memory behind them, until a thread takes one.
-    if (memory_ < 0 || ftruncate(memory_, (trace::most_slots + 1) * trace::chunk_bytes) != 0) {
+    if (memory_ < 0) {
         refuse("memory for the trace");
     }
+    const std::uint64_t slots = make_room(memory_);
     void *const mapped = mmap(nullptr, trace::chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
     if (mapped == MAP_FAILED) {
         refuse("memory for the trace");
     }
     shared_ = new (mapped) trace::Shared{};
+    shared_->room = slots;
     write_header(path);
 }
 
@@ -99,28 +128,45 @@ void TraceMaker::write_header(const std::string &path) {
     }
 }
 
+void TraceMaker::write_chunk(std::uint64_t number, const void *chunk) {
+    const auto to = static_cast<off_t>(trace::header_bytes + number * trace::chunk_bytes);
+    if (pwrite(file_, chunk, trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
+        header_.stopped = 1; // what is there is still of use
+    }
+}
+
 bool TraceMaker::finish(const std::string &path) {
     header_.ended = moment();
     header_.stopped = shared_->over.exchange(1) | (left() != 0);
-    const std::uint64_t slots = std::min(shared_->slots.load(), trace::most_slots);
+    const std::uint64_t slots = std::min(shared_->slots.load(), shared_->room);
     std::vector<Word> slot(trace::chunk_words);
+    // Of slots that are not full many go into one chunk: each process image has one at the least.
+    std::vector<Byte> together;
+    const auto write_together = [&] {
+        together.resize(trace::chunk_bytes);
+        write_chunk(shared_->chunks.fetch_add(1), together.data());
+        together.clear();
+    };
     for (std::uint64_t i = 1; i <= slots; ++i) {
         const auto from = static_cast<off_t>(i * trace::chunk_bytes);
         if (pread(memory_, slot.data(), trace::chunk_bytes, from) !=
             static_cast<ssize_t>(trace::chunk_bytes)) {
             refuse("memory for the trace");
         }
-        if (slot[0] == 0) {
+        // Its thread may have been killed while it wrote the slot: then it is the same chunk, written again.
+        if (const Word begun = std::exchange(slot[trace::slot_chunk], 0); begun != 0) {
+            write_chunk(begun - 1, slot.data());
             continue;
         }
-        // Its thread may have been killed while it wrote the slot: then it is the same chunk, written again.
-        const Word begun = std::exchange(slot[trace::slot_chunk], 0);
-        const std::uint64_t chunk = begun != 0 ? begun - 1 : shared_->chunks.fetch_add(1);
-        const auto to = static_cast<off_t>(trace::header_bytes + chunk * trace::chunk_bytes);
-        if (pwrite(file_, slot.data(), trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
-            header_.stopped = 1; // what is there is still of use
-            break;
+        const std::size_t length = length_of_records(slot);
+        if (together.size() + length > trace::slot_chunk * sizeof(Word)) {
+            write_together();
         }
+        const auto *const records = reinterpret_cast<const Byte *>(slot.data());
+        together.insert(together.end(), records, records + length);
+    }
+    if (!together.empty()) {
+        write_together();
     }
     write_header(path);
     return shared_->chunks.load() != 0;

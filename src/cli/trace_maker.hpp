@@ -27,6 +27,7 @@ public:
     std::uint64_t left() const;
 
 private:
+    void write_chunk(std::uint64_t number, const void *chunk);
     void write_header(const std::string &path);
 
     Descriptor file_;

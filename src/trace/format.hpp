@@ -8,8 +8,8 @@
 //
 // A thread fills a slot: a chunk's length of memory that `cairn trace` owns and all traced processes share. A full slot is
 // written to the file as a chunk and begins anew; when a thread ends, another one goes on with its slot; and when the
-// program has ended, however it did, `cairn trace` writes what is left in the slots. The last word of a slot says which
-// chunk it is about to become, for the case that the thread is killed over it.
+// program has ended, however it did, `cairn trace` writes what is left in the slots, that of many into one chunk. The last
+// word of a slot says which chunk it is about to become, for the case that the thread is killed over it.
 //
 // All numbers are little-endian, as the machines are that Cairn knows.
 #pragma once
@@ -49,14 +49,15 @@ struct Shared {
     std::atomic<std::uint64_t> slots;  ///< taken so far
     std::atomic<std::uint64_t>
         processes;                   ///< numbers given to process images: a fork or an exec makes a new one
+    std::uint64_t room;              ///< how many slots there are
     std::atomic<std::uint64_t> over; ///< not 0: nobody records any more
     std::atomic<std::uint64_t>
         left; ///< pid of a process that has closed its files of the trace, 0: there is none
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
-/// More threads than this at one time are not recorded.
-inline constexpr std::uint64_t most_slots = 32768;
+/// Each process image takes a slot for each of its threads at one time. What comes when all are taken is not recorded.
+inline constexpr std::uint64_t most_slots = std::uint64_t{1} << 20;
 
 enum class Op : std::uint8_t {
     none, ///< the end of what was written

@@ -58,9 +58,9 @@ constinit bool have_key = false;
 constinit std::atomic<Word *> left_over[1024] = {};
 
 void stop(const char *why) noexcept {
-    // relaxed: whoever sees it late finds no chunk either.
-    if (on.exchange(false, std::memory_order_relaxed)) {
-        shared->over.store(1, std::memory_order_relaxed); // for the other processes
+    // relaxed: whoever sees it late finds no chunk either. The first of all processes says why.
+    if (on.exchange(false, std::memory_order_relaxed) &&
+        shared->over.exchange(1, std::memory_order_relaxed) == 0) {
         platform::write_line({"trace: ", why, ": the rest of the program is not recorded"});
     }
 }
@@ -78,7 +78,7 @@ Word *map_slot() noexcept {
     }
     // relaxed: a number of one's own is all that is asked for.
     const std::uint64_t number = shared->slots.fetch_add(1, std::memory_order_relaxed);
-    const long mapped = number >= most_slots
+    const long mapped = number >= shared->room
                             ? -ENOMEM
                             : raw_syscall(SYS_mmap, 0, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                                           memory.number(), static_cast<long>((number + 1) * chunk_bytes));

@@ -83,6 +83,16 @@ int main(int count, char **words) {
         work(NULL);
         return status != 0;
     }
+    if (count > 2 && strcmp(words[1], "forks") == 0) {
+        for (int i = atoi(words[2]); i > 0; --i) {
+            if (fork() == 0) {
+                free(malloc(100));
+                _exit(0);
+            }
+            wait(NULL);
+        }
+        return 0;
+    }
     if (count > 1 && strcmp(words[1], "fork") == 0) {
         sink = malloc(1000001);
         if (fork() == 0) {
@@ -162,6 +172,18 @@ done
 "$cairn" trace -o "$file" -- sh -c 'ulimit -f 1 && exec "$0" threads' "$scratch/calls" 2>"$scratch/err" ||
     fail "a limit on files: status $?"
 grep -q "no room for its file to grow" "$scratch/err" || fail "a limit on files: $(cat "$scratch/err")"
+(ulimit -f 1000 && "$cairn" trace -o "$file" -- "$scratch/calls" threads 2>"$scratch/err") ||
+    fail "a limit on all files: status $?"
+summary "$file" | grep -q "^stopped early" || fail "a limit on all files: it is not said that calls are missing"
+
+# Many processes, one after the other: what each leaves is short, and so is the file.
+"$cairn" trace -o "$file" -- "$scratch/calls" forks 33000 2>"$scratch/err" || fail "forks: status $?"
+[ ! -s "$scratch/err" ] || fail "forks: $(head -3 "$scratch/err")"
+said=$(summary "$file")
+for part in "processes 33001$" "malloc 33000$" "free 33000$"; do
+    printf '%s\n' "$said" | grep -q "^$part" || fail "no '$part' in: $said"
+done
+[ "$(wc -c <"$file")" -lt 5000000 ] || fail "33000 processes that made two calls each: $(wc -c <"$file") bytes"
 
 # Two with one file: the second says so, and leaves the first alone.
 mkfifo "$scratch/go"
