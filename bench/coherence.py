@@ -13,7 +13,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, places, results  # noqa: E402
+from lib import allocators, outputs, places, results  # noqa: E402
 from lib.entry import Parser, enter  # noqa: E402
 
 PREFIX = "coherence-"
@@ -167,6 +167,9 @@ def main(arguments):
     for row in rows:
         if row not in ROWS:
             fail("no row is called '%s'; there are: %s" % (row, "; ".join(ROWS)))
+
+    if options.json:
+        outputs.check_writable(options.json)
 
     tasks = [(name, row, threads) for row in rows for threads in options.threads for name in chosen]
     seeds = range(options.seeds + 1)

@@ -9,7 +9,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from lib import machine, places, report, results  # noqa: E402
+from lib import machine, outputs, places, report, results  # noqa: E402
 from lib.entry import Parser, enter  # noqa: E402
 from papers import form, heap_layers, hoard, lkmalloc, nbmalloc, wen_deng  # noqa: E402
 from papers.lab import Lab, Missing  # noqa: E402
@@ -57,6 +57,8 @@ def main(arguments):
     if unknown or not options.tables:
         complain("no table is called '%s'; see --list" % unknown[0] if unknown else "which table? see --list")
         return 2
+    if options.output:
+        outputs.check_writable(options.output)
     done, bad = [], 0
     for name in options.tables:
         table, facts, started = TABLES[name], machine.facts(), time.time()

@@ -13,7 +13,8 @@ from dataclasses import asdict, fields
 
 sys.dont_write_bytecode = True
 
-from lib import choice, describe, extras, machine, markdown, measure, peaks, places, report, results, series  # noqa: E402
+from lib import (choice, describe, extras, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
+                 results, series)
 from lib.choice import complain, positive, positives  # noqa: E402
 from lib.command_line import Parser  # noqa: E402
 from lib.entry import enter  # noqa: E402
@@ -200,7 +201,7 @@ def measure_all(options):
         return 2
     record = Record(options, chosen)
     if options.output:
-        results.check_writable(options.output)
+        outputs.check_writable(options.output)
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="cairn-peaks-") as folder, handling(interrupt, signal.SIGTERM, signal.SIGHUP):
         runs = Series(options, chosen, folder)

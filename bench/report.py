@@ -6,19 +6,15 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import places  # noqa: E402
+from lib import outputs, places  # noqa: E402
 from lib.entry import Parser, enter  # noqa: E402
+from lib.outputs import Unusable  # noqa: E402
 
 TRACE_MARK = b"NCTRACE1"
 SYSTEM_PYTHON = "/usr/bin/python3"
-
-
-class Unusable(Exception):
-    """Why there is no page; the text is one line for the user."""
 
 
 def read_arguments(arguments):
@@ -101,21 +97,11 @@ def make(kind, data, path):
 
 
 def write(path, page):
-    folder = os.path.dirname(os.path.abspath(path))
+    outputs.check_kind(path)
     try:
-        handle, aside = tempfile.mkstemp(dir=folder, prefix=".report-", suffix=".html")
+        outputs.write(path, page)
     except OSError as why:
         raise Unusable("%s: %s" % (path, why.strerror))
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
-    except BaseException as why:
-        os.unlink(aside)
-        if isinstance(why, OSError):
-            raise Unusable("%s: %s" % (path, why.strerror))
-        raise
 
 
 def main(arguments):

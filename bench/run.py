@@ -6,7 +6,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, choice, command_line, compare, figures, markdown, places, report, results, workloads  # noqa: E402
+from lib import allocators, choice, command_line, compare, figures, markdown, outputs, places, report, results, workloads  # noqa: E402
 from lib.entry import enter  # noqa: E402
 from lib.choice import complain  # noqa: E402
 from lib.session import Session  # noqa: E402
@@ -76,7 +76,7 @@ def measure_and_show(options, old):
     session = prepare(options)
     if session is None:
         return 2
-    results.check_writable(session.path)
+    outputs.check_writable(session.path)
     session.run()
     if not session.samples:
         complain("no run was made")

@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 
+from . import outputs
+
 
 class Parser(argparse.ArgumentParser):
     """Wrong usage is one line."""
@@ -20,6 +22,9 @@ def enter(main):
         sys.stdout.flush()
     except KeyboardInterrupt:
         status = 130
+    except outputs.Unusable as why:
+        print(why, file=sys.stderr)
+        status = 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
         status = 141

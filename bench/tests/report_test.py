@@ -354,6 +354,9 @@ class Refusals(Case):
             self.one_line(wanted, path, "-o", page)
         self.one_line("there is no process 3", trace, "--process", "3", "-o", page)
         self.one_line("No such file", trace, "-o", self.path("no/page.html"))
+        os.mkfifo(self.path("pipe"))  # as for a device: it is not replaced
+        self.one_line("no regular file", trace, "-o", self.path("pipe"))
+        self.one_line("is a folder", trace, "-o", self.folder)
         self.assertEqual(report(trace).returncode, 2)
 
 

@@ -112,6 +112,16 @@ class Choice(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("nonsense", run.stderr)
 
+    def test_what_is_no_file_is_not_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)  # or a device
+            run, _ = bench("--workloads", "threadtest", "--allocators", "glibc", "--json", pipe)
+            self.assertEqual(run.returncode, 1)
+            self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
+            self.assertIn("no regular file", run.stderr)
+            self.assertEqual(os.listdir(folder), ["pipe"])
+
     def test_settings(self):
         allocator = allocators.parse("x=glibc;A=b:c,d;E=f", BUILD)
         self.assertEqual(allocator.environment, {"A": "b:c,d", "E": "f"})

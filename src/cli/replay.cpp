@@ -4,6 +4,7 @@
 // again, and says what came of it.
 #include <src/cli/commands.hpp>
 #include <src/cli/libraries.hpp>
+#include <src/cli/output_file.hpp>
 #include <src/cli/replay_plan.hpp>
 
 #include <nlohmann/json.hpp>
@@ -369,19 +370,6 @@ ordered_json describe(const ReplayRequest &request, const PlanSummary &plan, std
             {"live_at_end", {{"bytes", plan.live}, {"blocks", plan.live_blocks}}}};
 }
 
-void write_aside(const fs::path &path, const ordered_json &object) {
-    const fs::path aside = path.string() + ".partial";
-    std::ofstream file(aside);
-    file << object.dump(1) << '\n';
-    file.close();
-    if (!file) {
-        const int error = errno;
-        fs::remove(aside);
-        throw BadTrace(path.string() + ": " + std::strerror(error));
-    }
-    fs::rename(aside, path);
-}
-
 /// What the system could give to programs, in bytes; 0 if it does not say.
 std::uint64_t available_memory() {
     std::ifstream file("/proc/meminfo");
@@ -394,6 +382,9 @@ std::uint64_t available_memory() {
 }
 
 int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators) {
+    if (!request.json.empty()) {
+        check_output(request.json);
+    }
     const Folder folder;
     std::uint64_t images = 0;
     PlanSummary plan;
@@ -461,7 +452,7 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
                                             {"median", medians(allocator.runs)},
                                             {"runs", allocator.runs}});
         }
-        write_aside(request.json, object);
+        write_output(request.json, object.dump(1) + '\n');
     }
     return good ? 0 : 1;
 }

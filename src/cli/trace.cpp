@@ -4,6 +4,7 @@
 // its name. The program's status is ours, signals for us are the program's.
 #include <src/cli/commands.hpp>
 #include <src/cli/libraries.hpp>
+#include <src/cli/output_file.hpp>
 #include <src/cli/trace_maker.hpp>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,8 +77,9 @@ int trace(const TraceRequest &request) {
     const std::string aside = fs::absolute(request.file).string() + ".partial";
     std::unique_ptr<TraceMaker> maker;
     try {
+        check_output(request.file);
         maker = std::make_unique<TraceMaker>(aside);
-    } catch (const BadTrace &why) {
+    } catch (const std::runtime_error &why) {
         return failed(1, why.what());
     }
     const std::string names = maker->memory_path() + ":" + aside;
@@ -98,14 +101,17 @@ int trace(const TraceRequest &request) {
     }
     try {
         if (!maker->finish(aside)) {
-            std::cerr << "cairn: trace: nothing was recorded: the program did not start, or can not be "
-                         "preloaded into\n";
+            std::cerr
+                << "cairn: trace: nothing was recorded, and no file is made: the program did not start, or "
+                   "can not be preloaded into\n";
+            fs::remove(aside);
+        } else {
+            fs::rename(aside, request.file);
         }
         if (const std::uint64_t pid = maker->left(); pid != 0) {
             std::cerr << "cairn: trace: process " << pid
                       << " closed the trace's files, and was not recorded any further\n";
         }
-        fs::rename(aside, request.file);
     } catch (const std::exception &why) {
         return failed(1, why.what());
     }

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 namespace cairn::report {
 namespace {
@@ -79,6 +80,8 @@ const char *reason(int error) {
     case ENOENT:
     case ENOTDIR:
         return "no such folder";
+    case EEXIST:
+        return "it is no regular file";
     case EISDIR:
         return "it is a folder";
     case EROFS:
@@ -178,11 +181,10 @@ int foreseeable_error() {
     static constinit Path file;
     file.length = 0;
     expand(wanted_file.characters, static_cast<std::uint64_t>(call(SYS_getpid)), file);
-    const long itself =
-        call(SYS_openat, AT_FDCWD, pointer(file.characters), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (!platform::failed(itself)) {
-        call(SYS_close, itself);
-        return EISDIR;
+    struct stat itself{};
+    if (!platform::failed(call(SYS_newfstatat, AT_FDCWD, pointer(file.characters), pointer(&itself))) &&
+        !S_ISREG(itself.st_mode)) {
+        return S_ISDIR(itself.st_mode) ? EISDIR : EEXIST; // a device would be replaced by a file
     }
     *std::strrchr(file.characters, '/') = 0;
     const char *const folder = file.characters[0] == 0 ? "/" : file.characters;

@@ -216,6 +216,11 @@ one_line 2 "there is no library" replay "$trace" --allocators "/no/such/file.so"
 one_line 2 "is not NAME=PATH.so" replay "$trace" --allocators "a=b"
 one_line 1 "there is no process 2" replay "$trace" --allocators cairn --process 2
 one_line 1 "No such file" replay "$scratch/nothing" --allocators cairn
+one_line 1 "No such file" replay "$trace" --allocators cairn --json "$scratch/nowhere/out.json"
+one_line 1 "is a folder" replay "$trace" --allocators cairn --json "$scratch"
+mkfifo "$scratch/pipe" # as for a device: it is not replaced
+one_line 1 "no regular file" replay "$trace" --allocators cairn --json "$scratch/pipe"
+[ -p "$scratch/pipe" ] || fail "a pipe was replaced"
 one_line 1 "is no trace" replay "$scratch/program" --allocators cairn
 head -c 70000 "$trace" >"$scratch/short" && printf '\377%.0s' $(seq 3000) | dd of="$scratch/short" bs=1 seek=5000 conv=notrunc 2>/dev/null
 one_line 1 "is damaged" replay "$scratch/short" --allocators cairn

@@ -97,6 +97,11 @@ says "cannot write '$scratch/nowhere/x.json': no such folder"
 stats "json:$scratch" true
 one_line
 says 'it is a folder'
+mkfifo "$scratch/pipe" # as for a device: it is not replaced
+stats "json:$scratch/pipe" true
+one_line
+says 'it is no regular file'
+[ -p "$scratch/pipe" ] || fail "a pipe was replaced"
 stats "json:$scratch/$(printf '%5000s' x | tr ' ' x)" true
 one_line
 says 'the name is too long'

@@ -214,7 +214,16 @@ printf '%s\n' "$(summary "$file")" | grep -q "^processes [12]$" || fail "what a 
 
 # What can not be done.
 one_line 1 "No such file" trace -o "$scratch/no/folder" -- true
+one_line 1 "is a folder" trace -o "$scratch" -- true
+one_line 1 "no regular file" trace -o "$scratch/go" -- true # as for a device: it is not replaced
+[ -p "$scratch/go" ] || fail "a pipe was replaced"
 one_line 2 "no program" trace -o "$file"
+# Where nothing is recorded the trace from before stays.
+cp "$file" "$scratch/before"
+"$cairn" trace -o "$file" -- "$scratch/no-such-program" 2>"$scratch/err"
+[ $? = 127 ] || fail "no such program: another status than 127"
+grep -q "nothing was recorded" "$scratch/err" || fail "nothing is recorded: $(cat "$scratch/err")"
+cmp -s "$file" "$scratch/before" && [ ! -e "$file.partial" ] || fail "nothing is recorded, but the file is another one"
 "$cairn" trace -- true 2>/dev/null
 [ $? = 2 ] || fail "no file is named: another status than 2"
 one_line 2 "no word 'trase'" trase -o "$file"
