@@ -185,7 +185,7 @@ struct Place {
 
     bool operator>(const Place &o) const { return ticks != o.ticks ? ticks > o.ticks : thread > o.thread; }
     void read(const Byte *end) { next += coder.read(next, end, record); }
-    std::uint64_t block() const { return image << 48 | record.address; }
+    TracedBlock block() const { return {image, record.address}; }
 };
 
 /// The blocks that are live, by the calls so far.
@@ -202,14 +202,14 @@ public:
         } else if (place.record.address != 0) {
             blocks_.insert(place.block());
         } else { // a realloc that failed
-            blocks_.insert(place.image << 48 | place.going);
+            blocks_.insert({place.image, place.going});
         }
     }
 
 private:
     static bool ends(Op op) { return op == Op::free || op == Op::realloc_from; }
 
-    std::unordered_set<std::uint64_t> blocks_;
+    std::unordered_set<TracedBlock, TracedBlock::Hash> blocks_;
 };
 
 /// By how much a clock may have been read before the processor had done what stands before it.

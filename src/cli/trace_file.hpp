@@ -48,6 +48,19 @@ struct TraceEvent {
     std::uint64_t size;
 };
 
+/// A block: processes have the same addresses.
+struct TracedBlock {
+    std::uint64_t image;
+    std::uint64_t address;
+
+    bool operator==(const TracedBlock &) const = default;
+    struct Hash {
+        std::size_t operator()(const TracedBlock &block) const {
+            return block.image * 0x9e3779b97f4a7c15 ^ block.address;
+        }
+    };
+};
+
 /// A file that names more is damaged.
 inline constexpr std::uint64_t most_images = 1u << 24;
 static_assert(trace::Record::most_size < UINT64_MAX / most_images, "a thread's image and id are one number");

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace cairn::cli {
 namespace {
@@ -30,10 +33,78 @@ int print_json(const TraceFile &file, const std::string &path, std::uint64_t pro
     return std::cout.good() ? 0 : 1;
 }
 
+/// The calls of a process image, or of all.
+class Sums {
+public:
+    explicit Sums(const TraceFile &file) : file_(file), moving_(file.threads().size()) {}
+
+    void take(const TraceEvent &event) {
+        ++counts_[static_cast<unsigned>(event.op)];
+        ended_ = event.nanoseconds;
+        const TracedBlock block{file_.threads()[event.thread].image, event.address};
+        switch (event.op) {
+        case Op::free:
+            forget(block);
+            break;
+        case Op::realloc_from:
+            moving_[event.thread] = {block, forget(block)};
+            break;
+        default:
+            if (event.address != 0) {
+                keep(block, event.size);
+            } else if (const auto &[stays, size] = moving_[event.thread]; size.has_value()) {
+                keep(stays, *size); // a realloc that failed
+            }
+        }
+    }
+
+    void print() const {
+        const auto count = [&](Op op) { return counts_[static_cast<unsigned>(op)]; };
+        std::cout << "milliseconds " << ended_ / 1000000 << "\nmalloc " << count(Op::malloc) << "\ncalloc "
+                  << count(Op::calloc) << "\naligned " << count(Op::aligned) << "\nrealloc "
+                  << count(Op::realloc_to) << "\nfree " << count(Op::free) << "\nlive " << live_ << "\npeak "
+                  << peak_ << "\nunknown " << unknown_ << "\ndamaged " << overlapping_ << '\n';
+    }
+
+private:
+    using Op = trace::Op;
+
+    void keep(const TracedBlock &block, std::uint64_t size) {
+        const auto [found, fresh] = sizes_.try_emplace(block, size);
+        if (!fresh) {
+            ++overlapping_;
+            live_ -= std::exchange(found->second, size);
+        }
+        live_ += size;
+        peak_ = std::max(peak_, live_);
+    }
+    /// Its size, if it was there.
+    std::optional<std::uint64_t> forget(const TracedBlock &block) {
+        const auto found = sizes_.find(block);
+        if (found == sizes_.end()) {
+            ++unknown_;
+            return {};
+        }
+        const std::uint64_t size = found->second;
+        live_ -= size;
+        sizes_.erase(found);
+        return size;
+    }
+
+    const TraceFile &file_;
+    std::unordered_map<TracedBlock, std::uint64_t, TracedBlock::Hash> sizes_;  // of live blocks
+    std::vector<std::pair<TracedBlock, std::optional<std::uint64_t>>> moving_; // by realloc, of each thread
+    std::uint64_t counts_[trace::last_op + 1] = {};
+    std::uint64_t live_ = 0;
+    std::uint64_t peak_ = 0;
+    std::uint64_t ended_ = 0;
+    std::uint64_t unknown_ = 0;
+    std::uint64_t overlapping_ = 0;
+};
+
 } // namespace
 
 int trace_info(const std::string &path, std::uint64_t process, bool json) {
-    using trace::Op;
     try {
         const TraceFile file(path);
         if (process > file.images()) {
@@ -43,48 +114,14 @@ int trace_info(const std::string &path, std::uint64_t process, bool json) {
         if (json) {
             return print_json(file, path, process);
         }
-        std::uint64_t counts[trace::last_op + 1] = {};
-        std::unordered_map<std::uint64_t, std::uint64_t> sizes; // of live blocks
-        std::uint64_t live = 0;
-        std::uint64_t peak = 0;
-        std::uint64_t ended = 0;
-        std::uint64_t unknown = 0;
-        std::uint64_t overlapping = 0;
-        const auto forget = [&](std::uint64_t address) {
-            const auto found = sizes.find(address);
-            if (found == sizes.end()) {
-                ++unknown;
-                return;
-            }
-            live -= found->second;
-            sizes.erase(found);
-        };
-        file.for_each(process, [&](const TraceEvent &event) {
-            ++counts[static_cast<unsigned>(event.op)];
-            ended = event.nanoseconds;
-            if (event.op == Op::free || event.op == Op::realloc_from) {
-                forget(event.address);
-                return;
-            }
-            if (event.address == 0) {
-                return;
-            }
-            overlapping += sizes.insert_or_assign(event.address, event.size).second ? 0 : 1;
-            live += event.size;
-            peak = std::max(peak, live);
-        });
+        Sums sums(file);
+        file.for_each(process, [&](const TraceEvent &event) { sums.take(event); });
         const auto threads =
             std::count_if(file.threads().begin(), file.threads().end(), [&](const TracedThread &thread) {
                 return process == 0 || thread.image == process;
             });
-        std::cout << "processes " << file.images() << "\nthreads " << threads << "\nmilliseconds "
-                  << ended / 1000000 << "\nmalloc " << counts[static_cast<unsigned>(Op::malloc)]
-                  << "\ncalloc " << counts[static_cast<unsigned>(Op::calloc)] << "\naligned "
-                  << counts[static_cast<unsigned>(Op::aligned)] << "\nrealloc "
-                  << counts[static_cast<unsigned>(Op::realloc_to)] << "\nfree "
-                  << counts[static_cast<unsigned>(Op::free)] << "\nlive " << live << "\npeak " << peak
-                  << "\nunknown " << unknown << "\ndamaged "
-                  << (process == 0 && file.images() > 1 ? 0 : overlapping) << '\n';
+        std::cout << "processes " << file.images() << "\nthreads " << threads << '\n';
+        sums.print();
         if (file.stopped_early()) {
             std::cout << "stopped early\n";
         }

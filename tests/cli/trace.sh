@@ -105,6 +105,20 @@ int main(int count, char **words) {
         }
         return 0;
     }
+    if (count > 1 && strcmp(words[1], "copies") == 0) { // blocks of a child at the addresses of its parent's
+        sink = malloc(300000);
+        if (fork() == 0) {
+            free(sink);
+            sink = malloc(300000);
+            void *volatile failed = realloc(sink, (size_t)1 << 60);
+            free(sink);
+            _exit(failed != NULL);
+        }
+        int status = 1;
+        wait(&status);
+        free(sink);
+        return status != 0;
+    }
     // One of each.
     void *p = malloc(100001);
     p = realloc(p, 100002);
@@ -175,6 +189,13 @@ grep -q "no room for its file to grow" "$scratch/err" || fail "a limit on files:
 (ulimit -f 1000 && "$cairn" trace -o "$file" -- "$scratch/calls" threads 2>"$scratch/err") ||
     fail "a limit on all files: status $?"
 summary "$file" | grep -q "^stopped early" || fail "a limit on all files: it is not said that calls are missing"
+
+# Each process has addresses of its own, and a realloc that fails leaves its block.
+"$cairn" trace -o "$file" -- "$scratch/calls" copies || fail "copies: status $?"
+said=$(summary "$file")
+for part in "free 3$" "realloc 1$" "live 0$" "peak 600000$" "unknown 1$" "damaged 0$"; do
+    printf '%s\n' "$said" | grep -q "^$part" || fail "copies: no '$part' in: $said"
+done
 
 # Many processes, one after the other: what each leaves is short, and so is the file.
 "$cairn" trace -o "$file" -- "$scratch/calls" forks 33000 2>"$scratch/err" || fail "forks: status $?"
