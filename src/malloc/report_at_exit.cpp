@@ -4,6 +4,7 @@
 #include <cairn/platform/fatal.hpp>
 #include <src/malloc/environment.hpp>
 #include <src/malloc/process.hpp>
+#include <src/malloc/quiet_writes.hpp>
 #include <src/malloc/quoted.hpp>
 #include <src/malloc/report.hpp>
 
@@ -89,6 +90,8 @@ const char *reason(int error) {
     case ENOSPC:
     case EDQUOT:
         return "no space left";
+    case EFBIG:
+        return "it may not be so large";
     case ENAMETOOLONG:
         return "the name is too long";
     case EMFILE:
@@ -234,6 +237,7 @@ void write_requested() noexcept {
         return;
     }
     const int saved = errno;
+    const QuietWrites quiet; // the program's status is its own, whatever becomes of the report
     Statistics statistics;
     process_heap::whole_statistics(statistics);
     const Subject subject = this_process(cairn::process_heap::allocator_name);

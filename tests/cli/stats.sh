@@ -106,6 +106,22 @@ stats "json:$scratch/$(printf '%5000s' x | tr ' ' x)" true
 one_line
 says 'the name is too long'
 
+# The program's status is its own where the report can not be written: to a pipe that nobody reads, beyond a limit.
+python3 - "$library" <<'P' || fail "a pipe that nobody reads ends the program"
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+ended = subprocess.run(["true"], stderr=writer, env={**os.environ, "LD_PRELOAD": sys.argv[1], "CAIRN_STATS": "1"})
+assert ended.returncode == 0, ended
+P
+(
+    ulimit -f 0
+    env LD_PRELOAD="$library" CAIRN_STATS="json:$scratch/limit.json" true
+    echo "status $?"
+) 2>&1 | cat >"$scratch/err"
+says '^status 0$'
+says 'it may not be so large'
+
 # Raised privileges: the variable is not the user's to set.
 chmod 755 "$scratch"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 1 --clear-groups test -x "$scratch" 2>/dev/null; then

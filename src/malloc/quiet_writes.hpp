@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Quiet writes: as long as it lives, a write to a pipe that nobody reads, or beyond `ulimit -f`, is an error and nothing
+// else: it does not kill the program with SIGPIPE or SIGXFSZ.
+//
+// Threads: for the writes of the thread that has it.
+// Cost:    four system calls.
+#pragma once
+
+#include <cairn/platform/syscall.hpp>
+
+#include <csignal>
+#include <ctime>
+
+namespace cairn {
+
+class QuietWrites {
+public:
+    QuietWrites() noexcept {
+        mask(SIG_BLOCK, &both, &before_);
+        waiting_ = waiting();
+    }
+    ~QuietWrites() {
+        // What the writes have brought goes; what waited before still waits.
+        const Set brought = waiting() & both & ~waiting_;
+        const timespec at_once{0, 0};
+        if (brought != 0) {
+            while (platform::raw_syscall(SYS_rt_sigtimedwait, address(&brought), 0, address(&at_once),
+                                         bytes) > 0) {
+            }
+        }
+        mask(SIG_SETMASK, &before_, nullptr);
+    }
+    QuietWrites(const QuietWrites &) = delete;
+    QuietWrites &operator=(const QuietWrites &) = delete;
+
+private:
+    using Set = unsigned long; // the kernel's, which libc's is longer than
+    static constexpr long bytes = sizeof(Set);
+    static constexpr Set both = Set{1} << (SIGPIPE - 1) | Set{1} << (SIGXFSZ - 1);
+
+    static long address(const void *p) noexcept { return reinterpret_cast<long>(p); }
+    static void mask(int how, const Set *set, Set *old) noexcept {
+        platform::raw_syscall(SYS_rt_sigprocmask, how, address(set), address(old), bytes);
+    }
+    static Set waiting() noexcept {
+        Set set = 0;
+        platform::raw_syscall(SYS_rt_sigpending, address(&set), bytes);
+        return set;
+    }
+
+    Set before_ = 0;
+    Set waiting_ = 0;
+};
+
+} // namespace cairn
