@@ -3,6 +3,7 @@
 #include <src/cli/libraries.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
 
@@ -36,6 +37,7 @@ std::string said_by(std::vector<std::string> words) {
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return {};
     }
+    auto *const found = std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the status away
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -57,7 +59,9 @@ std::string said_by(std::vector<std::string> words) {
     }
     close(ends[0]);
     int status = 1;
-    return trouble == 0 && waitpid(child, &status, 0) == child && status == 0 ? said : "";
+    const bool good = trouble == 0 && waitpid(child, &status, 0) == child && status == 0;
+    std::signal(SIGCHLD, found);
+    return good ? said : "";
 }
 
 /// The file that the loader's list has for a library, of any version; "" if there is none.

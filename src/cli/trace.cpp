@@ -17,6 +17,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,8 +26,9 @@ namespace {
 
 volatile pid_t child = 0;
 
-void pass_on(int signal) {
-    if (child > 0) {
+/// What the terminal sends, it sends to all of a process group: then the program has it already.
+void pass_on(int signal, siginfo_t *from, void *) {
+    if (child > 0 && (from->si_code != SI_KERNEL || getpgid(child) != getpgrp())) {
         kill(child, signal);
     }
 }
@@ -34,7 +36,9 @@ void pass_on(int signal) {
 /// fork(), and signals for us are the child's from then on: none is lost in between, and the child's own are as we found
 /// them.
 pid_t fork_program() {
-    constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    // All that would end us, and not the program, but for what can not be caught and what speaks of an error of ours.
+    constexpr int passed_on[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                                 SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXCPU, SIGIO};
     struct sigaction found[std::size(passed_on)];
     sigset_t all;
     sigset_t before;
@@ -42,8 +46,8 @@ pid_t fork_program() {
     sigprocmask(SIG_BLOCK, &all, &before);
     for (std::size_t i = 0; i < std::size(passed_on); ++i) {
         struct sigaction action{};
-        action.sa_handler = pass_on;
-        action.sa_flags = SA_RESTART;
+        action.sa_sigaction = pass_on;
+        action.sa_flags = SA_RESTART | SA_SIGINFO;
         sigaction(passed_on[i], &action, &found[i]);
     }
     child = fork();
@@ -74,6 +78,8 @@ int trace(const TraceRequest &request) {
         return failed(can_not_run, "there is no library " + recorder.string());
     }
     auto *const found_limit = std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
+    auto *const found_child =
+        std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the program's status away
     const std::string aside = fs::absolute(request.file).string() + ".partial";
     std::unique_ptr<TraceMaker> maker;
     try {
@@ -86,6 +92,7 @@ int trace(const TraceRequest &request) {
     const pid_t program = fork_program();
     if (program == 0) {
         std::signal(SIGXFSZ, found_limit);
+        std::signal(SIGCHLD, found_child);
         setenv("CAIRN_TRACE", names.c_str(), 1);
         RunRequest run_request = request.run;
         run_request.recorder = recorder.string();
@@ -99,6 +106,7 @@ int trace(const TraceRequest &request) {
     int status = 0;
     while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
+    child = 0; // from here on signals have nobody to go to
     try {
         if (!maker->finish(aside)) {
             std::cerr
@@ -116,6 +124,7 @@ int trace(const TraceRequest &request) {
         return failed(1, why.what());
     }
     if (WIFSIGNALED(status)) {
+        prctl(PR_SET_DUMPABLE, 0); // the core file that there may be is the program's
         std::signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
         return 128 + WTERMSIG(status);

@@ -30,12 +30,18 @@ cat >"$scratch/calls.c" <<'C'
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void *volatile sink;
+static volatile sig_atomic_t came[65];
+static void count_it(int signal) {
+    ++came[signal];
+}
 static void *work(void *unused) {
     for (int i = 0; i < 20000; ++i) {
         void *volatile mine = malloc(123);
@@ -118,6 +124,25 @@ int main(int count, char **words) {
         wait(&status);
         free(sink);
         return status != 0;
+    }
+    if (count > 1 && strcmp(words[1], "counts") == 0) { // says when it is ready, and when one has come
+        const int counted[] = {SIGINT, SIGALRM, SIGPROF, SIGUSR1};
+        sigset_t all, before;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, &before);
+        for (int i = 0; i < 4; ++i)
+            signal(counted[i], count_it);
+        do {
+            puts("ready");
+            fflush(stdout);
+            sigsuspend(&before);
+            const struct timespec pause = {0, 200000000}; // for a second one of the same
+            nanosleep(&pause, NULL);
+            sigprocmask(SIG_SETMASK, &before, NULL);
+            sigprocmask(SIG_BLOCK, &all, NULL);
+        } while (came[SIGUSR1] == 0);
+        printf("%d %d %d\n", (int)came[SIGINT], (int)came[SIGALRM], (int)came[SIGPROF]);
+        return 0;
     }
     // One of each.
     void *p = malloc(100001);
@@ -229,6 +254,43 @@ kill -TERM "$tracer"
 wait "$tracer"
 [ $? = 143 ] || fail "SIGTERM does not pass through"
 printf '%s\n' "$(summary "$file")" | grep -q "^processes [12]$" || fail "what a program did before SIGTERM is lost"
+# What the terminal sends to both comes once; what is sent to cairn alone comes too, of every kind. The program's core file
+# stays; its status comes through where a parent ignores SIGCHLD.
+cat >"$scratch/signals.py" <<'P'
+import os, pty, resource, signal, subprocess, sys, time
+cairn, folder = sys.argv[1:]
+command = [cairn, "trace", "-o", os.path.join(folder, "signals.trace"), "--", os.path.join(folder, "calls"), "counts"]
+master, slave = pty.openpty()
+def leads():
+    os.setsid()
+    os.close(os.open(os.ttyname(0), os.O_RDWR)) # the terminal of this session
+run = subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, preexec_fn=leads)
+run.stdout.readline()
+os.write(master, b"\x03")
+run.stdout.readline()
+for number in (signal.SIGINT, signal.SIGALRM, signal.SIGPROF):
+    run.send_signal(number)
+    run.stdout.readline()
+run.send_signal(signal.SIGUSR1)
+said = run.stdout.read().decode()
+assert run.wait() == 0 and said.split() == ["2", "1", "1"], (run.returncode, said)
+
+pid = os.fork()
+if pid == 0:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.execv(cairn, command[:5] + ["sh", "-c", "exit 7"])
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+pid = os.fork()
+if pid == 0:
+    limit()
+    os.execv(cairn, command[:5] + ["sh", "-c", "kill -QUIT $$"])
+status = os.waitpid(pid, 0)[1]
+assert os.WTERMSIG(status) == signal.SIGQUIT and not os.WCOREDUMP(status), status
+P
+(cd "$scratch" && python3 signals.py "$cairn" "$scratch") || fail "signals"
 # One that ignores a signal still does.
 (trap '' USR1 && exec "$cairn" trace -o "$file.ignored" -- sh -c 'kill -USR1 $$ && exit 9')
 [ $? = 9 ] || fail "an ignored signal is not ignored any more"
