@@ -8,8 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <exception>
 #include <iostream>
+#include <new>
 
 using namespace cairn::cli;
 
@@ -30,9 +33,8 @@ bool take_program(const CLI::App &command, char **mark, char **end, RunRequest &
     return true;
 }
 
-} // namespace
-
-int main(int count, char **words) {
+/// The status of the word and what belongs to it.
+int run_word(int count, char **words) {
     // The options of these, --help too, are the scripts' own.
     if (const LabWord *const word = count > 1 ? find_lab_word(words[1]) : nullptr; word != nullptr) {
         return lab(*word, words + 2);
@@ -123,4 +125,27 @@ int main(int count, char **words) {
         return replay(replay_request);
     }
     return info(json);
+}
+
+bool output_is_written() {
+    std::cout.flush();
+    return std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
+
+} // namespace
+
+int main(int count, char **words) {
+    try {
+        const int status = run_word(count, words);
+        if (status == 0 && !output_is_written()) {
+            std::cerr << "cairn: standard output can not be written to\n";
+            return 1;
+        }
+        return status;
+    } catch (const std::bad_alloc &) {
+        std::cerr << "cairn: there is not enough memory\n";
+    } catch (const std::exception &why) { // a folder that is gone, for example
+        std::cerr << "cairn: " << why.what() << '\n';
+    }
+    return 1;
 }

@@ -2,6 +2,7 @@
 //
 // `cairn trace-info`: what a trace holds, in lines of a name and a number, or all figures of a process as JSON.
 #include <src/cli/commands.hpp>
+#include <src/cli/json_text.hpp>
 #include <src/cli/trace_figures.hpp>
 
 #include <nlohmann/json.hpp>
@@ -28,9 +29,8 @@ int print_json(const TraceFile &file, const std::string &path, std::uint64_t pro
                                   {"processes", file.images()},
                                   {"busiest_processes", describe_images(file, images_said)}};
     all.update(figures.describe());
-    std::cout << all.dump() << '\n';
-    std::cout.flush();
-    return std::cout.good() ? 0 : 1;
+    std::cout << json_text(all);
+    return 0;
 }
 
 /// The calls of a process image, or of all.

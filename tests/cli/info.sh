@@ -5,6 +5,10 @@
 set -eu
 cairn=${BUILD_DIR:?}/bin/cairn
 unset CAIRN_OPTIONS CAIRN_STATS LD_PRELOAD
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-info.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
 fail() { echo "failed: $*" >&2 && exit 1; }
 
 out=$("$cairn" info)
@@ -39,3 +43,14 @@ said=$(CAIRN_OPTIONS=nothing:1 "$cairn" info 2>&1 >/dev/null)
 [ "$said" = "cairn: CAIRN_OPTIONS: unknown option 'nothing' (ignored)" ] || fail "a bad option: $said"
 [ "$("$cairn" --version)" = "cairn $("$cairn" info --json | sed -n 's/^  "version": "\(.*\)",$/\1/p')" ] ||
     fail "versions differ"
+
+# What can not be written is an error.
+full=$scratch/full
+{ mknod "$full" c 1 7 && : >"$full"; } 2>/dev/null || full=/dev/full
+for words in info "info --json" --version --help; do
+    # shellcheck disable=SC2086 # words
+    status=0
+    "$cairn" $words >"$full" 2>"$scratch/err" || status=$?
+    [ "$status" = 1 ] || fail "$words: a full device: status $status, not 1"
+    [ "$(cat "$scratch/err")" = "cairn: standard output can not be written to" ] || fail "$words: $(cat "$scratch/err")"
+done

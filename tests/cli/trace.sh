@@ -297,6 +297,13 @@ P
 
 # What can not be done.
 one_line 1 "No such file" trace -o "$scratch/no/folder" -- true
+# The name of a file may be in any encoding, and the folder may be gone.
+other=$(printf '%s/a\377b' "$scratch")
+"$cairn" trace -o "$other" -- true && "$cairn" trace-info --json "$other" >"$scratch/out" ||
+    fail "a name that is no UTF-8: status $?"
+python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$scratch/out" || fail "a name that is no UTF-8: no JSON"
+mkdir "$scratch/gone"
+(cd "$scratch/gone" && rmdir "$scratch/gone" && one_line 1 "No such file" trace -o x -- true) || exit 1
 one_line 1 "is a folder" trace -o "$scratch" -- true
 one_line 1 "no regular file" trace -o "$scratch/go" -- true # as for a device: it is not replaced
 [ -p "$scratch/go" ] || fail "a pipe was replaced"
