@@ -3,6 +3,7 @@
 // `cairn replay`: makes a plan of a trace, has cairn-replay follow it under each allocator, one after the other and round
 // again, and says what came of it.
 #include <src/cli/commands.hpp>
+#include <src/cli/json_text.hpp>
 #include <src/cli/libraries.hpp>
 #include <src/cli/output_file.hpp>
 #include <src/cli/replay_plan.hpp>
@@ -75,7 +76,9 @@ public:
         fs::remove(path);
         const Descriptor file(path, O_RDWR | O_CREAT);
         void *p = MAP_FAILED;
-        if (ftruncate(file, sizeof(Outcome)) == 0) {
+        // Not ftruncate: where there is no room, the first store would be a SIGBUS.
+        errno = posix_fallocate(file, 0, sizeof(Outcome));
+        if (errno == 0) {
             p = mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         }
         if (p == MAP_FAILED) {
@@ -452,9 +455,10 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
                                             {"median", medians(allocator.runs)},
                                             {"runs", allocator.runs}});
         }
-        write_output(request.json, object.dump(1) + '\n');
+        write_output(request.json, json_text(object, 1));
     }
-    return good ? 0 : 1;
+    std::fflush(stdout); // where nobody reads it, a signal comes
+    return interrupted != 0 ? 128 + interrupted : good ? 0 : 1;
 }
 
 } // namespace
@@ -474,10 +478,16 @@ int replay(const ReplayRequest &request) {
         std::cerr << "cairn: replay: there is no program " << program.string() << '\n';
         return can_not_run;
     }
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
+    std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the status of runs away
+    // SIGPIPE too: the temporary folder is to go. What is ignored stays so, for nohup.
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
         struct sigaction action{};
+        struct sigaction found{};
         action.sa_handler = interrupt;
-        sigaction(signal, &action, nullptr);
+        if (sigaction(signal, nullptr, &found) == 0 && found.sa_handler != SIG_IGN) {
+            sigaction(signal, &action, nullptr);
+        }
     }
     try {
         return replay_all(request, allocators);

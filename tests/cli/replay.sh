@@ -200,6 +200,22 @@ if [ -e "$bad" ]; then
     done
 fi
 
+# A folder for temporary files without room, a table that nobody reads: one line or none, and nothing is left behind.
+"$cairn" trace -o "$scratch/small.trace" -- sh -c true || fail "small: status $?"
+(ulimit -f 24 && "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 2>&1 >/dev/null; echo "status $?") |
+    cat >"$scratch/out"
+grep -q "outcome: File too large" "$scratch/out" && grep -q "status 1" "$scratch/out" || fail "no room: $(cat "$scratch/out")"
+{ "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 2>&1; echo $? >"$scratch/status"; } | true
+[ "$(cat "$scratch/status")" = 141 ] || fail "nobody reads the table: status $(cat "$scratch/status")"
+[ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "the temporary folder is still there"
+
+# What is ignored stays so (nohup), but for SIGCHLD, without which there is no status.
+(trap '' HUP CHLD && exec "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 --timeout 4 >"$scratch/out") &
+replay=$!
+sleep 0.5
+kill -HUP "$replay"
+wait "$replay" || fail "nohup: status $?: $(cat "$scratch/out")"
+
 # What can not be done.
 one_line() {
     wanted=$1
