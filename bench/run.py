@@ -85,12 +85,13 @@ def measure_and_show(options, old):
     rows = print_tables(found, found["baseline"], found["by"], options.markdown)
     if old:
         print_comparison(options.compare, old, found)
-    print("\n%d runs in %.0f s%s; all samples are in %s" %
+    print("\n%d runs in %.0f s%s; %s" %
           (len(found["samples"]) + len(found["extras"]), found["seconds"], ", interrupted" if session.interrupted else "",
-           os.path.relpath(session.path)), file=sys.stderr if options.markdown else sys.stdout)
+           "the samples could not be written" if session.unwritten else
+           "all samples are in " + os.path.relpath(session.path)), file=sys.stderr if options.markdown else sys.stdout)
     if session.interrupted:
         return 130
-    return 1 if session.left_out or any(row.trouble for row in rows) else 0
+    return 1 if session.unwritten or session.left_out or any(row.trouble for row in rows) else 0
 
 
 def main(arguments):
@@ -104,7 +105,10 @@ def main(arguments):
         found = read_results(options.show) if options.show else None
         if found is None:
             return measure_and_show(options, old)
-        print_tables(found, options.baseline or found["baseline"], options.by or found["by"], options.markdown)
+        try:
+            print_tables(found, options.baseline or found["baseline"], options.by or found["by"], options.markdown)
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as why:
+            raise results.Unusable("%s: is damaged, or of another version: %r" % (options.show, why))
         if old:
             print_comparison(options.compare, old, found)
         return 0

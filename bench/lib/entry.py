@@ -2,6 +2,7 @@
 """How every word of the lab starts, and how it ends when somebody does not want to hear more of it."""
 import argparse
 import os
+import signal
 import sys
 
 from . import outputs
@@ -15,8 +16,17 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def leave_output():
+    """What is left of it goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def enter(main):
-    """With the status that main gives for the command line; 130 after Ctrl-C, 141 when the reader has gone."""
+    """With the status that main gives for the command line; 130 after Ctrl-C, 141 when the reader has gone. What the system
+    refuses is one line."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status of every run away
+    if sys.stdout is None:  # closed
+        sys.stdout = open(os.devnull, "w")
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
@@ -26,6 +36,10 @@ def enter(main):
         print(why, file=sys.stderr)
         status = 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+        leave_output()
         status = 141
+    except OSError as why:
+        print("cairn: %s" % why, file=sys.stderr)
+        leave_output()
+        status = 1
     sys.exit(status)

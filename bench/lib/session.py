@@ -13,7 +13,9 @@ from .terminal import Progress
 
 @contextmanager
 def handling(handler, *signals):
-    before = {number: signal.signal(number, handler) for number in signals}
+    """What is ignored stays so, for nohup."""
+    before = {number: signal.signal(number, handler) for number in signals
+              if signal.getsignal(number) is not signal.SIG_IGN}
     try:
         yield
     finally:
@@ -32,7 +34,7 @@ class Session:
         self.launcher = places.program(options.build, "launch")
         self.started, self.interrupted = time.time(), True  # until it has come to its end
         self.expected, self.samples, self.extras = {}, [], []
-        self.left_out = 0
+        self.left_out, self.unwritten = 0, False
         self.constant = {"machine": machine.facts(), "cairn": describe.cairn(options.build),
                          "allocators": [describe.allocator(allocator) for allocator in chosen]}
         self.path = options.output or os.path.join(
@@ -111,5 +113,13 @@ class Session:
                 "summary": [asdict(row) for row in rows], "samples": self.samples, "extras": self.extras}
 
     def write(self):
-        if self.samples:
+        """Where there is no room, that is said once, and what was measured is still shown."""
+        if not self.samples:
+            return
+        try:
             results.write(self.path, self.results())
+            self.unwritten = False
+        except OSError as why:
+            if not self.unwritten:
+                choice.complain("%s: %s" % (self.path, why.strerror))
+            self.unwritten = True

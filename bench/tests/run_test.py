@@ -90,6 +90,11 @@ class BadAllocators(unittest.TestCase):
 
 
 class Choice(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
     def test_missing_library_is_one_line(self):
         run, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "glibc,none=/nowhere/none.so")
         self.assertEqual(run.returncode, 0)
@@ -113,14 +118,63 @@ class Choice(unittest.TestCase):
         self.assertIn("nonsense", run.stderr)
 
     def test_what_is_no_file_is_not_replaced(self):
-        with tempfile.TemporaryDirectory() as folder:
-            pipe = os.path.join(folder, "pipe")
-            os.mkfifo(pipe)  # or a device
-            run, _ = bench("--workloads", "threadtest", "--allocators", "glibc", "--json", pipe)
-            self.assertEqual(run.returncode, 1)
-            self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
-            self.assertIn("no regular file", run.stderr)
-            self.assertEqual(os.listdir(folder), ["pipe"])
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)  # or a device
+        run, _ = bench("--workloads", "threadtest", "--allocators", "glibc", "--json", pipe)
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
+        self.assertIn("no regular file", run.stderr)
+        self.assertEqual(os.listdir(self.folder), ["pipe"])
+
+    def test_a_full_disk_is_one_line_and_the_tables_are_shown(self):
+        run = subprocess.run(["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh", sys.executable, RUN, "--build", BUILD, "--scale", "1",
+                              "--repeat", "2", "--workloads", "threadtest", "--allocators", "glibc", "--json", "results.json"],
+                             cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertEqual(run.stderr, "bench: results.json: File too large\n")
+        self.assertIn("the samples could not be written", run.stdout)
+        self.assertIn("threadtest", run.stdout)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_nohup(self):
+        """A hang-up, and no status of children, by the parent's wish."""
+        script = 'trap "" HUP CHLD; echo ready; exec "$@"'
+        run = subprocess.Popen(["sh", "-c", script, "sh", sys.executable, RUN, "--build", BUILD, "--scale", "1", "--repeat", "5",
+                                "--workloads", "threadtest", "--allocators", "glibc", "--json", "results.json"],
+                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        run.stdout.readline()
+        while run.poll() is None:
+            run.send_signal(signal.SIGHUP)
+            time.sleep(0.05)
+        out, err = run.communicate()
+        self.assertEqual((run.returncode, err), (0, ""), out)
+        with open(os.path.join(self.folder, "results.json")) as file:
+            self.assertEqual(outcomes(json.load(file), "glibc"), ["ok"] * 5)
+
+    def test_results_have_the_rights_that_umask_leaves(self):
+        path = os.path.join(self.folder, "results.json")
+        run = subprocess.run(["sh", "-c", 'umask 077 && exec "$@"', "sh", sys.executable, RUN, "--build", BUILD, "--scale", "1",
+                              "--repeat", "1", "--workloads", "threadtest", "--allocators", "glibc", "--json", path],
+                             capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+
+    def test_damaged_results_are_one_line(self):
+        path = os.path.join(self.folder, "results.json")
+        _, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "glibc")
+        data["samples"][0]["wall"] = None
+        results.write(path, data)
+        run = subprocess.run([sys.executable, RUN, "--show", path], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
+        self.assertIn("is damaged", run.stderr)
+
+    def test_what_the_system_refuses_is_one_line(self):
+        gone = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+        for script in gone, 'exec "$@" >/dev/full' if os.geteuid() else 'mknod full c 1 7 && exec "$@" >full':
+            run = subprocess.run(["sh", "-c", script, "sh", sys.executable, RUN, "--build", BUILD, "--list"], cwd=self.folder,
+                                 capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), run.stderr)
 
     def test_settings(self):
         allocator = allocators.parse("x=glibc;A=b:c,d;E=f", BUILD)
