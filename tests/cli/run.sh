@@ -76,6 +76,20 @@ cp "$library" "$scratch/tree/lib/libcairn-zone.so"
 out=$("$scratch/tree/bin/cairn" run --allocator zone -- sh -c 'echo "$LD_PRELOAD"')
 [ "$out" = "$scratch/tree/lib/libcairn-zone.so" ] || fail "LD_PRELOAD is $out"
 
+# without_child WORDS...: SIGCHLD is ignored, as some parents have it; a shell would not pass that on.
+without_child() {
+    python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+# An installed one, also where the parent ignores SIGCHLD.
+for peer in jemalloc mimalloc tcmalloc tbb; do
+    if "$cairn" run --allocator $peer -- true 2>"$scratch/err"; then
+        without_child "$cairn" run --allocator $peer -- true || fail "$peer is not found where SIGCHLD is ignored"
+        break
+    fi
+done
+
 # What is not there.
 ends 127 run -- no-such-program && one_line "can not run 'no-such-program'"
 ends 127 run -- "$scratch/nothing" && one_line "can not run"
