@@ -61,7 +61,7 @@ TEST_F(WindowPartsTest, WhatIsNotToBeUsedYetIsReserved) {
     OwnerLine *const run = allocate(1);
     const Segment &segment = *Segment::of(run);
     char *const behind = reinterpret_cast<char *>(segment.address_of_slot(segment.mapped_slots));
-    EXPECT_EXIT(*behind = 1, testing::KilledBySignal(SIGSEGV), "");
+    EXPECT_DEATH(*behind = 1, "");
     EXPECT_EQ(platform::vm::map_at(behind, slot_size), nullptr);
     const OwnerLine *other = run;
     while (segment.mapped_slots < end_of_slots) {
