@@ -734,10 +734,10 @@ const model::Kernel<PutBack, 2> put_back("flagship.visit.put_back");
 struct Walk {
     AddressSpace space;
     Segments segments{nullptr};
-    Walk() { segments.grow(space, 1, 1, 0); }
+    Walk() { segments.grow(space, 1, 1, 0, Segments::From::windows_too); }
     void thread(unsigned i) {
         if (i == 0) {
-            segments.grow(space, slots_per_segment / 2, slots_per_segment / 4, 0);
+            segments.grow(space, 1, 1, 1, Segments::From::windows_too); // of another stripe: a new segment
             return;
         }
         unsigned count = 0;

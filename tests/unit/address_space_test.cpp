@@ -138,6 +138,18 @@ TEST(AddressSpace, ExtendsWhereNothingLies) {
     EXPECT_EQ(space.mapped_peak(), 4_MiB);
 }
 
+TEST(AddressSpace, AWindowThatIsNotKeptLeavesItsPlace) {
+    AddressSpace space;
+    void *const window = space.reserve();
+    ASSERT_NE(window, nullptr);
+    EXPECT_EQ(space.mapped(), 0u);
+    EXPECT_TRUE(test::mapped(window));
+    space.unreserve(window);
+    EXPECT_FALSE(test::mapped(window));
+    EXPECT_EQ(space.reserve(), window);
+    space.unreserve(window);
+}
+
 TEST(AddressSpace, WhatNoMachineHasIsNullptr) {
     AddressSpace space;
     const std::size_t before = test::address_space();

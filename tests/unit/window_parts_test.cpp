@@ -54,6 +54,11 @@ TEST_F(WindowPartsTest, AnEighthMoreThanThereIsMayBeUsed) {
         used += span_of(allocate(7));
         EXPECT_LE(mapped(), used + used / 4 + 20_MiB);
     }
+    unsigned elsewhere = 0;
+    runs_.for_each_segment([&](const Segment &segment) {
+        elsewhere += segment.mapped_slots % (2_MiB / slot_size) != 0 && segment.mapped_slots != end_of_slots;
+    });
+    EXPECT_EQ(elsewhere, 0u) << "a part that ends in the middle of a huge page costs that";
     EXPECT_EQ(runs_.line().total(), used + RunStripes::most * slot_size) << "in whole windows too";
 }
 
@@ -89,6 +94,43 @@ TEST_F(WindowPartsTest, NotWhereAnotherOneIsBehindIt) {
     EXPECT_FALSE(runs_.extend(run, 3, SlotKind::large_rest));
     EXPECT_FALSE(runs_.extend(run, 100, SlotKind::large_rest));
     EXPECT_EQ(mapped(), before);
+}
+
+/// Where the kernel maps nothing more, what is reserved is there still, whosever stripe it is.
+TEST_F(WindowPartsTest, WhatAnotherHomeHasReservedServesAll) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    EXPECT_EXIT(
+        {
+            allocate(1, 1);
+            allocate(1, 2);
+            test::limit_address_space(0);
+            unsigned slots = 2;
+            while (allocate(1) != nullptr) {
+                ++slots;
+            }
+            EXPECT_EQ(slots, 2 * RunHeap::longest_run);
+            _exit(HasFailure());
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+/// Another thread was about to change the list of segments that may grow when its process forked.
+TEST_F(WindowPartsTest, TheListIsMadeAnewInTheChildOfAFork) {
+    allocate(1, 1);
+    Segment &first = *Segment::of(allocate(1));
+    first.may_grow = false; // but in the list
+    runs_.repair_after_fork();
+    EXPECT_TRUE(first.may_grow);
+    EXPECT_NE(first.next_to_grow, &first);
+    first.may_grow = true; // but not in it
+    first.next_to_grow = nullptr;
+    runs_.repair_after_fork();
+    for (unsigned i = 0; i < 100; ++i) {
+        EXPECT_EQ(Segment::of(allocate(1, 1))->stripe, 1u);
+        EXPECT_EQ(Segment::of(allocate(1)), &first);
+    }
 }
 
 TEST_F(WindowPartsTest, WhereTheKernelAllowsLessItTakesLess) {

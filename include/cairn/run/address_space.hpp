@@ -16,6 +16,8 @@
 #include <cairn/platform/vm.hpp>
 #include <cairn/run/window_map.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 /// What is asked of the kernel about huge pages: nothing, wanted where all memory is in use, everywhere.
@@ -37,6 +39,10 @@ public:
 
     /// A window that is nobody else's, nor to be used before that is allowed, and not counted as mapped before.
     void *reserve() { return place(window_size, /*dense=*/false, 0, platform::vm::nothing); }
+    void unreserve(void *window) {
+        platform::vm::unmap(window, window_size);
+        next_ += next_ == address_of(window) ? window_size : 0;
+    }
 
     /// The same for any alignment.
     void *take_aligned(std::size_t bytes, std::size_t alignment, bool dense, std::size_t behind) {
@@ -88,8 +94,7 @@ public:
         if (limit == SIZE_MAX) {
             return window_size;
         }
-        const std::size_t part = align_down(limit / 32, slot_size);
-        return part < smallest_step_ ? smallest_step_ : part > window_size ? window_size : part;
+        return std::clamp(align_down(limit / 32, slot_size), 1_MiB, window_size);
     }
 
     static bool is_limited() { return platform::vm::address_space_limit() != SIZE_MAX; }
@@ -119,7 +124,6 @@ private:
         return p;
     }
 
-    static constexpr std::size_t smallest_step_ = 1_MiB;
     static constexpr std::size_t max_bytes_ = std::size_t{1} << (platform::address_bits - 1);
     static constexpr int near_tries_ = 4;
     static constexpr int far_tries_ = 512;

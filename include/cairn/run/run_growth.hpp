@@ -106,13 +106,16 @@ protected:
         Run run = stripes_.take_at_home(slots, alignment, SlotKind::free_clean, home);
         const bool plenty = run.first != nullptr || AddressSpace::step() == window_size;
         if (run.first == nullptr && plenty) {
-            run = grow_locked(slots, alignment, home);
+            run = grow_locked(slots, alignment, home, Segments::From::windows_too, touched);
         }
         if (run.first == nullptr) {
             run = stripes_.take(slots, alignment, SlotKind::free_clean, home);
         }
+        for (unsigned i = 0; run.first == nullptr && i < stripes_.count(); ++i) {
+            run = grow_locked(slots, alignment, i, Segments::From::segments, touched);
+        }
         if (run.first == nullptr && !plenty) {
-            run = grow_locked(slots, alignment, 0);
+            run = grow_locked(slots, alignment, 0, Segments::From::windows_too, touched);
         }
         return noted_locked(run, touched);
     }
@@ -145,15 +148,16 @@ protected:
     Segments segments_;
 
 private:
-    Run grow_locked(unsigned slots, unsigned alignment, unsigned home) {
+    Run grow_locked(unsigned slots, unsigned alignment, unsigned home, Segments::From from, Touched touched) {
         PurgingRuns &stripe = stripes_.open(home);
         sync::Guard hold(stripe.lock());
-        OwnerLine *const more = segments_.grow(space_, slots, alignment, home);
+        OwnerLine *const more = segments_.grow(space_, slots, alignment, home, from);
         if (more == nullptr) {
             return {};
         }
         stripe.runs().put(more, true);
-        return stripe.runs().take(slots, alignment, SlotKind::free_clean);
+        const Run mixed = touched == Touched::now ? stripe.runs().take_mixed(slots, alignment) : Run{};
+        return mixed.first != nullptr ? mixed : stripe.runs().take(slots, alignment, SlotKind::free_clean);
     }
 
     Run noted_locked(Run run, Touched touched) {

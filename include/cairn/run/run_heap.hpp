@@ -85,30 +85,33 @@ public:
     /// what the program maps by itself.
     std::size_t purge(std::size_t keep) {
         const std::size_t bytes = stripes_.purge(keep);
-        fall();
-        cut_if_limited();
+        fall_and_cut();
         return bytes;
     }
     void purge_idle(std::size_t keep) {
         stripes_.purge_idle(keep);
-        fall();
-        cut_if_limited();
+        fall_and_cut();
     }
 
-    /// Out of memory: where that is for a limit on address space, all that lies free there goes back. False if that is nothing.
-    /// Not where the kernel refuses for another reason: it might not let us have it again.
+    /// Out of memory: where that is for a limit on address space, all that lies free there goes back. Whether there is a point
+    /// in trying again, be it that another thread has done it meanwhile. Not where the kernel refuses for another reason: it
+    /// might not let us have it again.
     bool give_up() {
         if (!AddressSpace::is_limited()) {
             return false;
         }
         stripes_.purge(0);
-        return cut_if_limited() != 0;
+        for (int i = 0; i < platform::longest_wait && stripes_.wait_for_others(i); ++i) {
+        }
+        cut_ends();
+        return true;
     }
 
     /// In the child of a fork of a threaded process: the lists may have been in the middle of a change in a
     /// thread that is not here. What the slots say is the truth; the lists are made anew from it. untouch() is to be told again.
     void repair_after_fork() {
         reset_after_fork();
+        segments_.repair_after_fork();
         for_each_segment(
             [this](Segment &segment) { stripes_.of(segment.owner_lines).runs().find_in(segment); });
     }
@@ -137,19 +140,26 @@ private:
         return more != nullptr;
     }
 
-    /// The free and clean ends of segments are unmapped. Bytes.
-    std::size_t cut_if_limited() {
-        if (!AddressSpace::is_limited()) {
-            return 0;
+    void fall_and_cut() {
+        fall();
+        if (AddressSpace::is_limited()) {
+            cut_ends();
+            sync::Guard hold(lock_);
+            segments_.for_each([this](Segment &segment) { segments_.try_again(segment); });
         }
+    }
+
+    /// The free and clean ends of segments are unmapped.
+    void cut_ends() {
         sync::Guard hold(lock_);
-        std::size_t bytes = 0;
-        segments_.for_each([&](Segment &segment) {
-            sync::Guard hold_stripe(stripes_.of(segment.owner_lines).lock());
-            const unsigned end = stripes_.of(segment.owner_lines).runs().take_clean_end(segment);
-            bytes += segments_.cut(space_, segment, end);
+        segments_.for_each([this](Segment &segment) {
+            PurgingRuns &stripe = stripes_.of(segment.owner_lines);
+            sync::Guard hold_stripe(stripe.lock());
+            const unsigned slots = stripe.runs().take_clean_end(segment);
+            if (segments_.cut(space_, segment, slots) == 0 && slots != 0) {
+                stripe.runs().put(&segment.owner_lines[segment.mapped_slots - slots], true);
+            }
         });
-        return bytes;
     }
 
     void put(OwnerLine *first, bool clean) {

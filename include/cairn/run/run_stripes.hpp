@@ -33,6 +33,8 @@ public:
         return stripes_[stripe];
     }
 
+    unsigned count() const { return count_.load(std::memory_order_relaxed); }
+
     /// One of a kind, out of the home stripe if that has one.
     Run take(unsigned slots, unsigned alignment, SlotKind kind, unsigned home) {
         Run run = take_from(stripes_[home], slots, alignment, kind);
@@ -123,8 +125,6 @@ public:
     }
 
 private:
-    unsigned count() const { return count_.load(std::memory_order_relaxed); }
-
     static Run take_from(PurgingRuns &stripe, unsigned slots, unsigned alignment, SlotKind kind) {
         if (stripe.bytes(kind) < slots * slot_size) {
             return {};

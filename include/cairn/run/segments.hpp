@@ -23,30 +23,36 @@ class Segments {
 public:
     explicit constexpr Segments(void *allocator) : allocator_(allocator) {}
 
+    /// Where it may come from.
+    enum class From : bool { segments, windows_too };
+
     /// A new clean run of the stripe that has room for `slots` at a multiple of `alignment` slots, once it is joined with
     /// what is clean in front of it. For who holds the stripe's lock.
-    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe) {
+    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe, From from) {
         bool reserves = false;
         const unsigned least = slots + alignment - 1;
         const unsigned wanted = std::max(window_parts::step(space, reserves), least);
+        unsigned refused[2] = {slots_per_segment,
+                               slots_per_segment}; // so many, and more, in segments that are reserved or not
         for (Segment **link = &to_grow_; *link != nullptr;) {
             Segment &segment = **link;
-            if (segment.stripe == stripe) {
-                const unsigned clean = segment.clean_end();
-                const unsigned more =
-                    window_parts::lengthen(space, segment, least > clean ? least - clean : 1, wanted);
-                if (more != 0) {
+            const unsigned clean = segment.clean_end();
+            const unsigned needed = least > clean ? least - clean : 1;
+            unsigned &most = refused[segment.is_reserved];
+            if (segment.stripe == stripe && needed < most && needed <= window_parts::room_in(segment)) {
+                if (const unsigned more = window_parts::lengthen(space, segment, needed, wanted); more != 0) {
                     return added(segment, more);
                 }
+                most = window_parts::room_in(segment) != 0
+                           ? needed
+                           : most; // the kernel refuses, and nothing lies there
             }
             segment.may_grow = window_parts::room_in(segment) != 0;
-            if (segment.may_grow) {
-                link = &segment.next_to_grow;
-            } else {
-                *link = segment.next_to_grow;
-            }
+            segment.may_grow ? void(link = &segment.next_to_grow) : void(*link = segment.next_to_grow);
         }
-        return new_segment(space, metadata_slots + least, wanted, stripe, reserves);
+        return from == From::windows_too
+                   ? new_segment(space, metadata_slots + least, wanted, stripe, reserves)
+                   : nullptr;
     }
 
     /// The same of one segment, so many slots at least.
@@ -57,12 +63,27 @@ public:
         return more != 0 ? added(segment, more) : nullptr;
     }
 
-    /// Unmaps so many slots, free and clean, at the end of a segment, which may grow there later. Bytes.
+    /// Unmaps so many slots, free and clean, at the end of a segment, which may grow there later. Bytes; 0 if they stay.
     std::size_t cut(AddressSpace &space, Segment &segment, unsigned slots) {
-        bytes_ -= slots * slot_size;
         const std::size_t bytes = window_parts::cut(space, segment, slots);
+        bytes_ -= bytes != 0 ? slots * slot_size : 0;
         list_to_grow(segment);
         return bytes;
+    }
+
+    /// Who lay behind it may be gone.
+    void try_again(Segment &segment) {
+        segment.most_slots = end_of_slots;
+        list_to_grow(segment);
+    }
+
+    /// A thread that is not there may have been about to change the list.
+    void repair_after_fork() {
+        to_grow_ = nullptr;
+        for_each([this](Segment &segment) {
+            segment.may_grow = false;
+            list_to_grow(segment);
+        });
     }
 
     /// Calls f(segment) for every segment; new ones come in front.

@@ -42,6 +42,12 @@ unsigned first_of(unsigned wanted, unsigned least, F &&f) {
     }
 }
 
+/// A part that ends at slot `end`, or somewhat later: in the middle of a huge page it would cost that.
+inline unsigned end_of_part(unsigned end) {
+    constexpr unsigned huge_page = 2_MiB / slot_size;
+    return static_cast<unsigned>(align_up(end, huge_page));
+}
+
 inline bool allow(AddressSpace &space, void *p, unsigned slots) {
     const bool allowed = platform::vm::allow(p, slots * slot_size);
     space.grew(allowed ? slots * slot_size : 0);
@@ -54,9 +60,10 @@ inline Segment *reserve(AddressSpace &space, unsigned least, unsigned &wanted) {
     if (window == nullptr) {
         return nullptr;
     }
-    const unsigned slots = first_of(wanted, least, [&](unsigned n) { return allow(space, window, n); });
+    const unsigned slots = first_of(std::min(end_of_part(wanted), end_of_slots), least,
+                                    [&](unsigned n) { return allow(space, window, n); });
     if (slots == 0) {
-        platform::vm::unmap(window, window_size);
+        space.unreserve(window);
         return nullptr;
     }
     wanted = slots;
@@ -88,7 +95,8 @@ inline unsigned lengthen(AddressSpace &space, Segment &segment, unsigned least, 
     }
     void *const end = end_of(segment);
     bool taken = false;
-    const unsigned slots = first_of(std::min(wanted, room), least, [&](unsigned n) {
+    const unsigned part = end_of_part(segment.mapped_slots + wanted) - segment.mapped_slots;
+    const unsigned slots = first_of(std::min(part, room), least, [&](unsigned n) {
         return !taken &&
                (segment.is_reserved ? allow(space, end, n) : space.extend(end, n * slot_size, &taken));
     });
@@ -99,18 +107,25 @@ inline unsigned lengthen(AddressSpace &space, Segment &segment, unsigned least, 
     return slots;
 }
 
-/// Unmaps so many slots at the end, and what is reserved behind them. Bytes.
+/// Unmaps so many slots at the end, and what is reserved behind them. Bytes; 0 if that is none, or if the kernel refuses: a hole may
+/// take a mapping more than there may be.
 inline std::size_t cut(AddressSpace &space, Segment &segment, unsigned slots) {
-    const unsigned behind = segment.is_reserved ? slots_per_segment - segment.mapped_slots : 0;
+    const unsigned before = segment.mapped_slots;
+    const bool was_reserved = segment.is_reserved;
+    const std::size_t bytes = (was_reserved ? slots_per_segment - before + slots : slots) * slot_size;
+    if (bytes == 0) {
+        return 0;
+    }
     segment.is_reserved = false;
-    segment.most_slots = end_of_slots; // who lay there may be gone
     segment.mapped_slots -= slots;
     segment.set_kinds(segment.mapped_slots, slots, SlotKind::unmapped);
-    const std::size_t bytes = (slots + behind) * slot_size;
-    if (bytes != 0) {
-        platform::vm::unmap(end_of(segment), bytes);
-        space.shrank(slots * slot_size);
+    // Last: a fork's child uses nothing that is not there.
+    if (!platform::vm::unmap(end_of(segment), bytes)) {
+        segment.is_reserved = was_reserved;
+        segment.mapped_slots = before;
+        return 0;
     }
+    space.shrank(slots * slot_size);
     return bytes;
 }
 
