@@ -737,7 +737,8 @@ struct Walk {
     Walk() { segments.grow(space, 1, 1, 0, Segments::From::windows_too); }
     void thread(unsigned i) {
         if (i == 0) {
-            segments.grow(space, 1, 1, 1, Segments::From::windows_too); // of another stripe: a new segment
+            // Of another stripe: a new segment.
+            model::check(segments.grow(space, 1, 1, 1, Segments::From::windows_too) != nullptr, "no memory");
             return;
         }
         unsigned count = 0;

@@ -215,6 +215,8 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long, long
     case SYS_munmap:
         unmap(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
         return 0;
+    case SYS_mprotect: // what is reserved and not used would be a fault outside of the model too
+        return 0;
     case SYS_madvise:
         if (c == MADV_DONTNEED) {
             g.shadow.zero(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
