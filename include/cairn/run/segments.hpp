@@ -36,9 +36,10 @@ public:
                                slots_per_segment}; // so many, and more, in segments that are reserved or not
         for (Segment **link = &to_grow_; *link != nullptr;) {
             Segment &segment = **link;
-            const unsigned clean = segment.clean_end();
-            const unsigned needed = least > clean ? least - clean : 1;
             unsigned &most = refused[segment.is_reserved];
+            const unsigned clean =
+                segment.stripe == stripe ? segment.clean_end() : 0; // others have their own lock
+            const unsigned needed = least > clean ? least - clean : 1;
             if (segment.stripe == stripe && needed < most && needed <= window_parts::room_in(segment)) {
                 if (const unsigned more = window_parts::lengthen(space, segment, needed, wanted); more != 0) {
                     return added(segment, more);
