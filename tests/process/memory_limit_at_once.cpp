@@ -3,7 +3,7 @@
 //
 // All address space is in what was freed, and several threads ask at once for long blocks, which there is room for: none is
 // refused because another one was giving that address space back.
-#include "process_test.hpp"
+#include "memory_fill.hpp"
 
 #include <atomic>
 #include <sched.h>
@@ -13,19 +13,6 @@ using namespace process_test;
 namespace {
 
 constexpr unsigned threads = 4;
-
-void fill_and_free(std::size_t size) {
-    void **all = nullptr;
-    while (auto *const block = static_cast<void **>(malloc(size))) {
-        *block = all;
-        all = block;
-    }
-    while (all != nullptr) {
-        void *const block = all;
-        all = static_cast<void **>(*all);
-        free(block);
-    }
-}
 
 class Barrier {
 public:

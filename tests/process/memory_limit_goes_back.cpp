@@ -3,7 +3,7 @@
 //
 // Where address space is limited, what freed blocks had of it is there for one long block, for what the program maps by
 // itself once memory was given back, and for small blocks again; however often they take turns.
-#include "process_test.hpp"
+#include "memory_fill.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -13,23 +13,6 @@ using namespace process_test;
 namespace {
 
 constexpr std::size_t big = 300 * MiB;
-
-/// As many blocks as there are to be had, all freed. Bytes.
-std::size_t fill_and_free(std::size_t size) {
-    void **all = nullptr;
-    std::size_t bytes = 0;
-    while (auto *const block = static_cast<void **>(malloc(size))) {
-        *block = all;
-        all = block;
-        bytes += size;
-    }
-    while (all != nullptr) {
-        void *const block = all;
-        all = static_cast<void **>(*all);
-        free(block);
-    }
-    return bytes;
-}
 
 bool can_map() {
     void *const p = mmap(nullptr, big, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

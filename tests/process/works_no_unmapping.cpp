@@ -3,31 +3,12 @@
 //
 // The kernel unmaps nothing, as it may refuse to where that makes one mapping of two and there are as many as there may be:
 // address space that could not be given back serves blocks as before.
+#include "memory_fill.hpp"
 #include "works_filter.hpp"
 
 #include <malloc.h>
 
 using namespace process_test;
-
-namespace {
-
-std::size_t fill_and_free(std::size_t size) {
-    void **all = nullptr;
-    std::size_t bytes = 0;
-    while (auto *const block = static_cast<void **>(malloc(size))) {
-        *block = all;
-        all = block;
-        bytes += size;
-    }
-    while (all != nullptr) {
-        void *const block = all;
-        all = static_cast<void **>(*all);
-        free(block);
-    }
-    return bytes;
-}
-
-} // namespace
 
 int main() {
     const std::size_t first = fill_and_free(30000);

@@ -33,20 +33,21 @@ public:
         const unsigned least = slots + alignment - 1;
         const unsigned wanted = std::max(window_parts::step(space, reserves), least);
         unsigned refused[2] = {slots_per_segment,
-                               slots_per_segment}; // so many, and more, in segments that are reserved or not
+                               slots_per_segment}; // by the kernel, if it is so many: mapped, or allowed
         for (Segment **link = &to_grow_; *link != nullptr;) {
             Segment &segment = **link;
-            unsigned &most = refused[segment.is_reserved];
-            const unsigned clean =
-                segment.stripe == stripe ? segment.clean_end() : 0; // others have their own lock
-            const unsigned needed = least > clean ? least - clean : 1;
-            if (segment.stripe == stripe && needed < most && needed <= window_parts::room_in(segment)) {
-                if (const unsigned more = window_parts::lengthen(space, segment, needed, wanted); more != 0) {
+            if (segment.stripe == stripe) { // the others' locks are not held
+                const unsigned clean = segment.clean_end();
+                const unsigned needed = least > clean ? least - clean : 1;
+                unsigned &too_many = refused[segment.is_reserved];
+                const bool may = needed < too_many && needed <= window_parts::room_in(segment);
+                if (const unsigned more = may ? window_parts::lengthen(space, segment, needed, wanted) : 0;
+                    more != 0) {
                     return added(segment, more);
                 }
-                most = window_parts::room_in(segment) != 0
-                           ? needed
-                           : most; // the kernel refuses, and nothing lies there
+                if (may && window_parts::room_in(segment) != 0) { // nothing lies there
+                    too_many = needed;
+                }
             }
             segment.may_grow = window_parts::room_in(segment) != 0;
             segment.may_grow ? void(link = &segment.next_to_grow) : void(*link = segment.next_to_grow);
