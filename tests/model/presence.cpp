@@ -13,6 +13,7 @@ namespace {
 /// What a heap is here: its presence, a superblock that says whose it is, a bin, and what only slow paths touch. Plain
 /// data stand for what each of them protects: two threads in there at one time are a race.
 struct Heap {
+    static constexpr sync::Presence::Thing the_bin = 0;
     sync::Presence presence{sync::Rank::visit};
     std::atomic<void *> owner{nullptr};
     std::atomic<int *> bin{nullptr};
@@ -51,10 +52,15 @@ struct Heap {
         presence.end();
     }
     void malloc_fast() {
-        presence.begin(this);
+        presence.begin(the_bin);
         if (int *const s = bin.load(std::memory_order_acquire); s != &nothing) {
             ++*s;
         }
+        presence.end();
+    }
+    /// Another bin, which is empty.
+    void malloc_elsewhere() {
+        presence.begin(the_bin + 1);
         presence.end();
     }
     void slow() {
@@ -73,8 +79,8 @@ struct Heap {
         ++contents;
         owner.store(nullptr, std::memory_order_relaxed);
         bin.store(&nothing, std::memory_order_release);
-        const void *at = nullptr;
-        const bool in_use = !presence.owner_uses(at) || at == &block || at == this;
+        sync::Presence::Thing at = sync::Presence::nothing;
+        const bool in_use = !presence.owner_uses(at) || at == address_of(&block) || at == the_bin;
         if (!in_use) {
             ++block;
         }
@@ -86,7 +92,7 @@ struct Heap {
     }
 };
 
-enum class Path : unsigned char { free, malloc, slow };
+enum class Path : unsigned char { free, malloc, elsewhere, slow };
 
 template <Path First, Path Second, bool Keep, unsigned Visitors = 1>
 struct Visited : Heap {
@@ -96,6 +102,8 @@ struct Visited : Heap {
             return free_fast();
         case Path::malloc:
             return malloc_fast();
+        case Path::elsewhere:
+            return malloc_elsewhere();
         case Path::slow:
             return slow();
         }
@@ -110,12 +118,14 @@ struct Visited : Heap {
     }
 };
 
-constexpr Path f = Path::free, m = Path::malloc, s = Path::slow;
+constexpr Path f = Path::free, m = Path::malloc, e = Path::elsewhere, s = Path::slow;
 
 const model::Kernel<Visited<f, f, true>, 2> take_free("presence.free.taken");
 const model::Kernel<Visited<f, f, false>, 2> back_free("presence.free.put_back");
 const model::Kernel<Visited<m, m, true>, 2> take_malloc("presence.malloc.taken");
 const model::Kernel<Visited<m, m, false>, 2> back_malloc("presence.malloc.put_back");
+const model::Kernel<Visited<e, m, true>, 2> take_elsewhere("presence.elsewhere.taken");
+const model::Kernel<Visited<m, e, false>, 2> back_elsewhere("presence.elsewhere.put_back");
 const model::Kernel<Visited<s, s, true>, 2> take_slow("presence.slow.taken");
 const model::Kernel<Visited<s, s, false>, 2> back_slow("presence.slow.put_back");
 const model::Kernel<Visited<s, f, false>, 2> back_mixed("presence.slow_free.put_back");

@@ -33,7 +33,7 @@
 
 #define NULL 0
 #define AT(s) (1 + (s)) // a superblock, for the mark and the bin
-#define HEAP 4
+#define THE_BIN 4
 #define INSIDE 5
 
 #define MINE 1 // OWNER
@@ -130,9 +130,9 @@ inline owner_frees() {
 inline owner_allocates() {
 #ifdef BIN_BEFORE_MARK
     load(BIN, found);
-    store(MARK, HEAP);
+    store(MARK, THE_BIN);
 #else
-    store(MARK, HEAP); // O1
+    store(MARK, THE_BIN); // O1
     load(BIN, found); // O2
 #endif
     if
@@ -197,7 +197,7 @@ inline visitor_uses(b) {
     atomic { memory[DATA(b)] = 1 - memory[DATA(b)]; truth[b] = 1 - truth[b]; ends_using(b) }
 }
 
-#define in_use(b) (mark == AT(b) || (mark == HEAP && memory[PLACE(b)] == CURRENT))
+#define in_use(b) (mark == AT(b) || (mark == THE_BIN && memory[PLACE(b)] == CURRENT))
 
 inline puts_back(b) {
     memory[OWNER(b)] = MINE;

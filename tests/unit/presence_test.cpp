@@ -46,12 +46,12 @@ TEST(Presence, AShortSectionIsSeen) {
     sync::Presence presence(sync::Rank::visit);
     presence.begin(&one_thing);
     ASSERT_TRUE(presence.try_visit());
-    const void *at = nullptr;
+    sync::Presence::Thing at = sync::Presence::nothing;
     ASSERT_TRUE(presence.owner_uses(at));
-    EXPECT_EQ(at, &one_thing);
+    EXPECT_EQ(at, address_of(&one_thing));
     presence.end();
     ASSERT_TRUE(presence.owner_uses(at));
-    EXPECT_EQ(at, nullptr);
+    EXPECT_EQ(at, sync::Presence::nothing);
     presence.end_visit();
 }
 
@@ -97,9 +97,9 @@ TEST(Presence, FencedOwnerAndVisitorsNeverMeet) {
         for (bool last = false; !last;) {
             last = over; // then the owner is out for good
             if (presence.try_visit()) {
-                const void *at = &one_thing;
+                sync::Presence::Thing at = address_of(&one_thing);
                 EXPECT_TRUE(presence.owner_uses(at));
-                EXPECT_EQ(at, nullptr) << "its short sections are on nothing";
+                EXPECT_EQ(at, sync::Presence::nothing) << "its short sections are on nothing";
                 ++visits;
                 ++everything;
                 presence.end_visit();
@@ -153,9 +153,9 @@ TEST(Presence, OwnerAndVisitorsNeverUseOneThingTogether) {
             ++visits;
             ++everything;
             thing.there.store(false, std::memory_order_relaxed);
-            const void *at = nullptr;
+            sync::Presence::Thing at = sync::Presence::nothing;
             EXPECT_TRUE(presence.owner_uses(at));
-            if (at != &thing) {
+            if (at != address_of(&thing)) {
                 thing.use(20);
                 ++used_by_visitors;
             }

@@ -297,14 +297,18 @@ TEST_F(VisitTest, AVisitIsWantedOnce) {
     EXPECT_TRUE(wanted.empty());
 }
 
-TEST_F(VisitTest, AMallocThatHasBegunKeepsItsBins) {
+/// And no other one, of which it may have dozens when it is stopped there.
+TEST_F(VisitTest, AMallocThatHasBegunKeepsItsBin) {
     std::vector<void *> blocks = blocks_of(class_of_64, 4_KiB);
     for (void *const p : blocks) {
         free(heap_, p);
     }
     OwnerLine *const current = heap_.bins().at(class_of_64);
-    heap_.presence().begin(&heap_);
+    free(heap_, heap_.malloc_class(0));
+    ASSERT_FALSE(heap_.bins().is_empty(0));
+    heap_.presence().begin(class_of_64);
     ASSERT_TRUE(retire());
+    EXPECT_TRUE(heap_.bins().is_empty(0));
     EXPECT_EQ(heap_.bins().at(class_of_64), current);
     EXPECT_TRUE(owns(heap_, current));
     EXPECT_EQ(current->place, Place::current);
@@ -403,7 +407,7 @@ TEST_F(FencedVisitTest, WhereTheOwnerIsInAShortSectionDoesNotMatter) {
         heap_.presence().enter();
         EXPECT_FALSE(settle());
         heap_.presence().leave();
-        heap_.presence().begin(in_malloc ? static_cast<const void *>(&heap_) : superblock_of(blocks[0]));
+        heap_.presence().begin(in_malloc ? class_of_64 : address_of(superblock_of(blocks[0])));
         ASSERT_TRUE(retire());
         heap_.presence().end();
         expect_accounts(heap_);

@@ -16,6 +16,7 @@
 //          synchronization", 2001. What is a critical section there is told apart by the mark here.
 #pragma once
 
+#include <cairn/core/bits.hpp>
 #include <cairn/platform/fence.hpp>
 #include <cairn/sync/lock.hpp>
 
@@ -27,15 +28,20 @@ public:
 
     // ---- the owner
 
-    /// A short section, on what `at` stands for. Whatever the section relies on has to be read after this.
-    CAIRN_INLINE void begin(const void *at) {
+    /// What a section can be on: anything that has an address, or a number, for one of several things that all have one.
+    using Thing = std::uintptr_t;
+    static constexpr Thing nothing = ~Thing{0};
+
+    /// A short section. Whatever it relies on has to be read after this.
+    CAIRN_INLINE void begin(const void *at) { begin(address_of(at)); }
+    CAIRN_INLINE void begin(Thing at) {
         // With the light fence: Dekker pair with a visitor, which takes things away, then makes us pass a fence, then
         // looks for the mark: it finds the mark, or we find the thing taken. release: as in end().
         mark_.store(at, std::memory_order_release);
         platform::light_fence();
     }
     /// release: pairs with owner_uses() and try_visit(): what the section did is seen.
-    CAIRN_INLINE void end() { mark_.store(nullptr, std::memory_order_release); }
+    CAIRN_INLINE void end() { mark_.store(nothing, std::memory_order_release); }
 
     /// A long section, on everything: waits for a visitor to leave.
     void enter() {
@@ -68,7 +74,7 @@ public:
             return false;
         }
         // acquire: pairs with end(): what the owner did in its last long section is seen.
-        if (owner_passes_fence() && mark_.load(std::memory_order_acquire) != this) {
+        if (owner_passes_fence() && mark_.load(std::memory_order_acquire) != inside()) {
             return true;
         }
         lock_.unlock();
@@ -78,13 +84,13 @@ public:
 
     /// In a visit: whether the owner may be in a section on `at` that began before it. Later ones know of the visit (unvisited). acquire:
     /// pairs with end().
-    bool owner_is_at(const void *at) const { return mark_.load(std::memory_order_acquire) == at; }
+    bool owner_is_at(const void *at) const { return mark_.load(std::memory_order_acquire) == address_of(at); }
 
-    /// For a visitor that has taken things away: `at` is what the owner may still be using, nullptr for nothing. From
-    /// now on it begins no section on what was taken. False: nobody knows, all has to be put back.
-    bool owner_uses(const void *&at) const {
+    /// For a visitor that has taken things away: `at` is what the owner may still be using. From now on it begins no section on
+    /// what was taken. False: nobody knows, all has to be put back.
+    bool owner_uses(Thing &at) const {
         if (fenced()) { // since before we came, for who is in: its marks stand for nothing
-            at = nullptr;
+            at = nothing;
             return true;
         }
         const bool known = platform::heavy_fence();
@@ -93,9 +99,9 @@ public:
     }
 
     /// Hints. relaxed: what they say may be over.
-    bool owner_is_inside() const { return mark_.load(std::memory_order_relaxed) == this; }
+    bool owner_is_inside() const { return mark_.load(std::memory_order_relaxed) == inside(); }
     bool owner_is_in_section() const {
-        return mark_.load(std::memory_order_relaxed) != nullptr && !owner_is_inside();
+        return mark_.load(std::memory_order_relaxed) != nothing && !owner_is_inside();
     }
 
     /// For an object that nobody owns at present, which the caller has made sure of: keeps visitors out.
@@ -103,15 +109,17 @@ public:
 
     /// In the child of a fork; true if a visitor was in, who is not there any more.
     bool reset_after_fork() {
-        mark_.store(nullptr, std::memory_order_relaxed); // relaxed: alone
+        mark_.store(nothing, std::memory_order_relaxed); // relaxed: alone
         const bool visited = lock_.held();
         lock_.reset_after_fork();
         return visited;
     }
 
 private:
+    Thing inside() const { return address_of(this); }
+
     void mark_inside() {
-        begin(this);
+        begin(inside());
         if (CAIRN_UNLIKELY(fenced())) {
             std::atomic_thread_fence(std::memory_order_seq_cst); // Dekker pair with owner_passes_fence()
         }
@@ -128,7 +136,7 @@ private:
         return platform::heavy_fence();
     }
 
-    std::atomic<const void *> mark_{nullptr};
+    std::atomic<Thing> mark_{nothing};
     Lock lock_;
     std::atomic<bool> fenced_{false};
 };

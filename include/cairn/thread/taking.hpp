@@ -56,9 +56,10 @@ public:
     /// To call before what was taken is used.
     void find_owner() { known_ = heap_.presence().owner_uses(owner_at_); }
 
-    /// A free uses its superblock, a malloc the one of a bin.
+    /// A free uses its superblock, a malloc the one of its class's bin.
     bool in_use(const OwnerLine *s) const {
-        return !known_ || owner_at_ == s || (owner_at_ == &heap_ && s->place == Place::current);
+        return !known_ || owner_at_ == address_of(s) ||
+               (owner_at_ == s->size_class && s->place == Place::current);
     }
 
     /// The owner finds it again, in its bin or in the place that its account says.
@@ -75,7 +76,7 @@ private:
     Heap &heap_;
     OwnerLine *superblocks_[batch + Heap::Classes::count]; ///< and those of all bins
     unsigned count_ = 0;
-    const void *owner_at_ = nullptr;
+    sync::Presence::Thing owner_at_ = sync::Presence::nothing;
     bool known_ = false;
 };
 

@@ -40,8 +40,9 @@ public:
     /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its
     /// first block is damaged: malloc_class() knows what to do, and the section that was begun is still to be ended.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
-        presence_.begin(this);
-        OwnerLine *const s = contents_.shown_bins().at(Classes::small_class_of(size));
+        const unsigned c = Classes::small_class_of(size);
+        presence_.begin(c);
+        OwnerLine *const s = contents_.shown_bins().at(c);
         if (CAIRN_UNLIKELY(!superblock::can_pop(s, slot_size))) {
             return nullptr;
         }
@@ -52,7 +53,7 @@ public:
 
     /// The same for any class; nothing is left to be ended.
     void *try_malloc_class(unsigned c) {
-        presence_.begin(this);
+        presence_.begin(c);
         OwnerLine *const s = contents_.shown_bins().at(c);
         void *const block = superblock::can_pop(s, span_of(s)) ? superblock::pop_unchecked(s) : nullptr;
         presence_.end();
