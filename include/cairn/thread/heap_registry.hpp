@@ -71,36 +71,36 @@ public:
         }
     }
 
-    // ---- for visits (heap_visits.hpp). Not where there is one heap in use only: its thread is the caller, mostly.
+    // ---- for visits (heap_visits.hpp). Not where there never was a second heap: nobody else has freed into the one.
 
     /// The next heap in turn, if its thread has not come by for `wait` milliseconds, or still has not and others have freed much since.
     Heap *next_absent(std::uint64_t now, std::uint64_t wait) {
         const sync::Guard hold(lock_);
         hand_ = hand_ != nullptr ? hand_->next : all_;
-        const bool may = hand_ != nullptr && in_use_ > 1;
+        const bool may = hand_ != nullptr && made_ > 1;
         return may && hand_->attendance.is_due(now, wait, owes(hand_)) ? hand_ : nullptr;
     }
 
     /// 0 if next_absent() has told of all; else so many calls are a look at each heap.
     unsigned attended() {
         const sync::Guard hold(lock_);
-        Heap *heap = in_use_ > 1 ? all_ : nullptr;
+        Heap *heap = made_ > 1 ? all_ : nullptr;
         while (heap != nullptr && heap->attendance.was_told() && !owes(heap)) {
             heap = heap->next;
         }
         return heap != nullptr ? made_ + 1 : 0; // and one behind the last
     }
 
-    /// All heaps, by `next`, in use or not; nullptr where fewer are in use.
-    Heap *first(std::size_t at_least = 0) {
+    /// All heaps, by `next`, in use or not; nullptr where fewer were made.
+    Heap *first(unsigned at_least = 0) {
         const sync::Guard hold(lock_);
-        return in_use_ >= at_least ? all_ : nullptr;
+        return made_ >= at_least ? all_ : nullptr;
     }
 
     /// The next heap that may hold too much.
     PendingSuperblocks *next_wanted(Global &global) {
         const sync::Guard hold(lock_);
-        return in_use_ > 1 ? global.notices().wanted_visits().take() : nullptr;
+        return made_ > 1 ? global.notices().wanted_visits().take() : nullptr;
     }
 
     template <class S>
