@@ -191,6 +191,30 @@ TEST(Levels, ASurplusIsOverAllStripes) {
     expect_surplus(24_MiB);
 }
 
+/// However many owners are inside: who waits behind them is visited before memory grows for the third time.
+TEST(Levels, AHeapBehindManyWhoseOwnersAreInsideIsVisited) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    std::vector<Levels<Classes, Discipline>::Heap *> heaps(100);
+    for (auto *&heap : heaps) {
+        heap = levels->open();
+        ASSERT_NE(heap, nullptr);
+        heap->tray().overdrawn = true;
+        levels->global().notices().wanted_visits().add(heap->tray());
+    }
+    for (auto *const heap : heaps) {
+        heap != heaps.front() ? heap->presence().enter() : void();
+    }
+    EXPECT_TRUE(levels->visit_wanted(nullptr) || levels->visit_wanted(nullptr));
+    EXPECT_FALSE(heaps.front()->tray().overdrawn);
+    EXPECT_FALSE(heaps.front()->tray().wanted);
+    heaps.back()->presence().leave();
+    EXPECT_TRUE(levels->visit_wanted(nullptr) || levels->visit_wanted(nullptr)) << "nor are they forgotten";
+    EXPECT_FALSE(heaps.back()->tray().overdrawn);
+    for (auto *const heap : heaps) {
+        heap->presence().leave();
+    }
+}
+
 /// More than the table of trays has without memory of its own.
 TEST(Levels, AHeapIsFoundByItsNumberHoweverManyThereAre) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);

@@ -5,10 +5,11 @@
 //
 // Adds:    add, take: a stack without a lock for those who add.
 // Needs:   the heaps' in-trays (PendingSuperblocks), which are never unmapped.
-// Keeps:   a tray is in it once at most.
+// Keeps:   a tray is in it once at most. What is put back comes behind all that is there: who can not visit some heaps comes to the
+//          others.
 // Threads: add, empty: any; take: one at a time.
-// Cost:    a compare-exchange each; add costs a load while the tray is in it already.
-// Source:  Treiber, "Systems programming: coping with parallelism", 1986; with one taker there is no ABA.
+// Cost:    a compare-exchange to add, a load while the tray is in it already; an exchange now and then to take.
+// Source:  Treiber, "Systems programming: coping with parallelism", 1986; taken whole, so there is no ABA.
 #pragma once
 
 #include <cairn/superblock/pending.hpp>
@@ -35,30 +36,53 @@ public:
     }
 
     /// relaxed: a hint.
-    bool empty() const { return first_.load(std::memory_order_relaxed) == nullptr; }
+    bool empty() const {
+        return first_.load(std::memory_order_relaxed) == nullptr &&
+               left_.load(std::memory_order_relaxed) == nullptr;
+    }
 
-    /// nullptr when there is none.
-    PendingSuperblocks *take() {
-        for (;;) {
-            // acquire: pairs with the release in add().
-            PendingSuperblocks *first = first_.load(std::memory_order_acquire);
-            if (first == nullptr) {
-                return nullptr;
-            }
-            // relaxed: nobody else takes a tray out, so it finds the very store that the load has acquired.
-            PendingSuperblocks *expected = first;
-            if (first_.compare_exchange_weak(expected, first->next_wanted, std::memory_order_relaxed)) {
-                first->wanted.store(false, std::memory_order_release); // release: see add()
-                return first;
-            }
+    /// Of somebody who takes and puts back: he comes to an end when he has seen all.
+    class Look {
+        friend WantedVisits;
+        bool begun_ = false;
+        unsigned since_ = 0;
+    };
+
+    /// nullptr when there is none, or none that was there before the look put it back.
+    PendingSuperblocks *take(Look &look) {
+        if (!look.begun_) {
+            look.begun_ = true;
+            look.since_ = rounds_;
         }
+        PendingSuperblocks *tray =
+            left_.load(std::memory_order_relaxed); // relaxed, as its stores: one at a time
+        if (tray == nullptr && rounds_ == look.since_) {
+            ++rounds_;
+            // acquire: pairs with the release in each add() since the last time.
+            tray = first_.exchange(nullptr, std::memory_order_acquire);
+        }
+        if (tray == nullptr || rounds_ - look.since_ > 1) {
+            return nullptr;
+        }
+        left_.store(tray->next_wanted, std::memory_order_relaxed);
+        tray->wanted.store(false, std::memory_order_release); // release: see add()
+        return tray;
+    }
+    PendingSuperblocks *take() {
+        Look look;
+        return take(look);
     }
 
     /// In the child of a fork. The trays are forgotten one by one (PendingSuperblocks::reset_after_fork).
-    void reset_after_fork() { first_.store(nullptr, std::memory_order_relaxed); } // relaxed: alone
+    void reset_after_fork() {
+        first_.store(nullptr, std::memory_order_relaxed); // relaxed, both: alone
+        left_.store(nullptr, std::memory_order_relaxed);
+    }
 
 private:
     std::atomic<PendingSuperblocks *> first_{nullptr};
+    std::atomic<PendingSuperblocks *> left_{nullptr}; ///< of those that were taken off the stack together
+    unsigned rounds_ = 0;                             ///< how often that was
 };
 
 } // namespace cairn

@@ -98,9 +98,9 @@ public:
     }
 
     /// The next heap that may hold too much.
-    PendingSuperblocks *next_wanted(Global &global) {
+    PendingSuperblocks *next_wanted(Global &global, WantedVisits::Look &look) {
         const sync::Guard hold(lock_);
-        return made_ > 1 ? global.notices().wanted_visits().take() : nullptr;
+        return made_ > 1 ? global.notices().wanted_visits().take(look) : nullptr;
     }
 
     template <class S>

@@ -49,33 +49,29 @@ void visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of
 }
 
 /// The next heap into which others have freed much, or whose bins hold much, unless its thread has come by since and found it
-/// otherwise. False if there is none but `mine`, which settles by itself. Those whose owners are inside stay on the list.
+/// otherwise. False if there is none but `mine`, which settles by itself. Those whose owners are inside stay on the list, behind the
+/// others; there may be many, so after some the search goes on another time.
 template <class Global>
 bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mine) {
     constexpr unsigned most_missed = 64;
-    PendingSuperblocks *missed[most_missed];
-    unsigned count = 0;
-    bool visited = false;
+    unsigned missed = 0;
+    WantedVisits::Look look;
     while (PendingSuperblocks *const tray =
-               visited || count == most_missed ? nullptr : registry.next_wanted(global)) {
+               missed == most_missed ? nullptr : registry.next_wanted(global, look)) {
         const bool overdrawn = tray->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
         if (tray->idle() || (!overdrawn && tray->freed() < Global::Emptiness::slack)) {
             continue;
         }
-        if (tray->heap == mine) { // settles by itself, but perhaps not for long
-            missed[count++] = tray;
-            continue;
-        }
-        visited = visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap));
-        if (!visited) {
+        if (tray->heap != mine) {
+            if (visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap))) {
+                return true;
+            }
             tray->asked.store(true, std::memory_order_relaxed); // relaxed: a hint
-            missed[count++] = tray;
         }
+        global.notices().wanted_visits().add(*tray);
+        ++missed;
     }
-    while (count != 0) {
-        global.notices().wanted_visits().add(*missed[--count]);
-    }
-    return visited;
+    return false;
 }
 
 /// Memory was touched for which nothing that lay free could go back: visits that may find something for the next time. Heaps that
