@@ -498,7 +498,9 @@ const model::Kernel<Fork<true, false>, 2> fenced_fork("flagship.fenced.fork", {.
                                                                                .short_executions = 1'000,
                                                                                .refuse_fence = true});
 
-/// The same, of a thread that adds to a chain. What of it is sound is not lost, and nothing is free twice.
+/// The same, of a thread that adds to a chain. What of it is sound is not lost, and nothing is free twice. Where it gives the chain
+/// back, that may be on its own in the list, or in front of others.
+template <bool Alone>
 struct GatherAndFork : Base<2, true, gathered_size> {
     GatherAndFork() {
         give(0, 5);
@@ -506,23 +508,29 @@ struct GatherAndFork : Base<2, true, gathered_size> {
             free(0);
             free(1);
         });
+        if (Alone) {
+            give(0, 4); // the last one is what was in the list
+        }
     }
     void thread(unsigned i) {
         if (i == 1) {
             free(2);
             free(3);
+            Alone ? free(4) : void();
             return;
         }
         model::fork_alone();
         heap.repair_after_fork();
-        for (unsigned k = 8; k < 14; ++k) {
+        for (unsigned k = 9; k < 2 * of_one; ++k) {
             malloc(k);
         }
     }
     void finish() { this->none_twice(); }
 };
-const model::Kernel<GatherAndFork, 2> gather_fork("flagship.gather.fork",
-                                                  {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<GatherAndFork<false>, 2> gather_fork("flagship.gather.fork",
+                                                         {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<GatherAndFork<true>, 2>
+    gather_fork_alone("flagship.gather.fork.alone", {.executions = 400'000, .short_executions = 2'000});
 
 /// The tray alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
 /// taken, with what was behind it.

@@ -60,12 +60,15 @@ public:
         return true;
     }
 
-    /// The chain, which is not empty. It is here until it is there, for `holds`.
+    /// The chain, which is not empty. It is here until it is there, for `holds`. Meanwhile it is not sound: in the child of a fork nobody
+    /// knows where it is. The exchange in free_remote() keeps the two stores apart.
     superblock::RemoteFree give() {
         OwnerLine *const s = superblock();
         const std::uintptr_t memory = memory_of(s);
+        const std::uint32_t blocks = count();
+        count_.store(blocks | on_its_way_, std::memory_order_relaxed);
         const superblock::RemoteFree left =
-            superblock::free_remote(s, {memory + first(), memory + last_, count()});
+            superblock::free_remote(s, {memory + first(), memory + last_, blocks});
         count_.store(0, std::memory_order_relaxed);
         return left;
     }
@@ -77,7 +80,8 @@ public:
                                       most_blocks);
     }
 
-    /// In the child of a fork, which may have come while a block was added: whether the chain is whole.
+    /// In the child of a fork, which may have come while a block was added, or the chain was given: whether it is whole, and
+    /// here.
     bool sound() const {
         OwnerLine *const s = superblock();
         unsigned length = 0;
@@ -87,6 +91,8 @@ public:
     void forget() { count_.store(0, std::memory_order_relaxed); }
 
 private:
+    static constexpr std::uint32_t on_its_way_ = 1u << 31;
+
     // relaxed, all: others but look for a block (holds); what a visitor does is ordered by sync::Presence.
     std::uint32_t first() const { return first_.load(std::memory_order_relaxed); }
 
