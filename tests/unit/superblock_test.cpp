@@ -11,9 +11,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <random>
 #include <set>
 #include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace cairn;
 using namespace cairn::superblock;
@@ -508,6 +512,36 @@ TEST_P(SuperblockTest, ARecountFindsWhatTheListsSay) {
     recount(s_);
     EXPECT_EQ(s_->live(), s_->carved);
     EXPECT_TRUE(is_end(s_->free));
+}
+
+OwnerLine *formatted = nullptr;
+
+/// The line that all read can not be written to: format() ends at its first store there, as for a child of a fork that came then.
+void format_until_it_is_shared(OwnerLine *s) {
+    formatted = s;
+    std::signal(SIGSEGV, [](int) { _exit(formatted->carved == 0 ? 0 : 1); });
+    const std::size_t page = platform::vm::page_size();
+    mprotect(reinterpret_cast<void *>(align_down(address_of(shared_of(s)), page)), page, PROT_READ);
+    format(s, 8, 40, 1, s->extent);
+    _exit(2);
+}
+
+/// Else the child would take as many blocks of the new class as were cut of the old one for live, or cut more behind the superblock's end.
+TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
+    while (carve_next()) {
+    }
+    ASSERT_NE(s_->carved, 0u);
+    const std::uint32_t touched = s_->extent;
+    EXPECT_EXIT(format_until_it_is_shared(s_), testing::ExitedWithCode(0), "");
+
+    s_->carved = 0; // and of what follows a part
+    s_->size_class = 8;
+    shared_->reciprocal = reciprocal_of(40);
+    shared_->block_size = 40;
+    recount(s_);
+    EXPECT_EQ(s_->live(), 0u);
+    EXPECT_TRUE(is_end(s_->free));
+    EXPECT_EQ(s_->extent, touched);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SuperblockTest,

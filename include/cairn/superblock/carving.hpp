@@ -74,6 +74,10 @@ inline void cut_anew(OwnerLine *s) {
 inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
                    std::uint32_t extent) {
     SharedLine *const shared = shared_of(s);
+    // A fork's child finds what follows in part, and by this that there is no block.
+    s->carved = 0;
+    shared->marked = 0;
+    std::atomic_signal_fence(std::memory_order_release);
     s->cookie = random | std::uint64_t{1} << 63;
     s->extent = extent;
     s->size_class = static_cast<std::uint8_t>(size_class);
@@ -88,8 +92,6 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
     shared->size_class = s->size_class;
     shared->slots = static_cast<std::uint8_t>(s->slots);
-    s->carved = 0;
-    shared->marked = 0;
     cut_anew(s);
 }
 

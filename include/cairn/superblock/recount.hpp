@@ -43,8 +43,7 @@ inline void splice(OwnerLine *s, RemoteWord list) {
 inline void recount(OwnerLine *s) {
     SharedLine *const shared = shared_of(s); // relaxed below: the child is alone
     unsigned free_blocks = 0;
-    const std::uint64_t carved = published(shared);
-    if (s->carved != carved || !count_list(s, s->free, free_blocks)) {
+    if (s->carved != published(shared) || !count_list(s, s->free, free_blocks)) {
         s->free = end_mark(memory_of(s));
         free_blocks = 0;
     }
@@ -59,7 +58,7 @@ inline void recount(OwnerLine *s) {
     remote_of(s)->word.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
     const auto touched =
-        static_cast<std::uint32_t>(align_up(carved * shared->block_size, platform::smallest_page));
+        static_cast<std::uint32_t>(align_up(s->carved * shared->block_size, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
 }
 
