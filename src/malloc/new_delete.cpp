@@ -3,8 +3,8 @@
 // The C++ interface: every replaceable form of operator new and delete.
 //
 // The library does not link a C++ runtime: a C program has none. Where there is one, its new-handler is
-// called and its std::bad_alloc thrown, through weak references; without one an operator new that fails ends
-// the program.
+// called and its std::bad_alloc thrown, through weak references; where one comes later, with a library that a C program
+// loads, by its own operator new, which asks malloc once more. Without one an operator new that fails ends the program.
 #include "new_handler.hpp"
 
 #include <new>
@@ -19,7 +19,7 @@ extern "C" {
 
 namespace {
 
-[[noreturn]] CAIRN_COLD void throw_bad_alloc() {
+[[noreturn]] CAIRN_COLD void *throw_bad_alloc() {
     if (cxx_throw_bad_alloc != nullptr) {
         cxx_throw_bad_alloc();
     }
@@ -39,31 +39,60 @@ CAIRN_COLD void *retry(std::size_t size, std::size_t alignment, bool (*ask)()) {
     return p;
 }
 
-CAIRN_COLD void *retry_or_throw(std::size_t size, std::size_t alignment = 1) {
-    void *const p = retry(size, alignment, cairn::call_new_handler);
-    if (p == nullptr) {
-        throw_bad_alloc();
-    }
-    return p;
+/// The operator new of a runtime that was loaded by dlopen, if the caller has one: out of memory as it is, it calls its new-handler,
+/// and throws or not, as the form says.
+template <class... Form>
+auto late_form(const char *name, const void *caller) {
+    using New = void *(*)(std::size_t, Form...);
+    return cxx_throw_bad_alloc != nullptr ? nullptr
+                                          : reinterpret_cast<New>(cairn::late_runtime(name, caller));
 }
 
+CAIRN_COLD void *retry_or_throw(const void *caller, std::size_t size) {
+    if (const auto theirs = late_form<>("_Znwm", caller)) {
+        return theirs(size);
+    }
+    void *const p = retry(size, 1, cairn::call_new_handler);
+    return p != nullptr ? p : throw_bad_alloc();
+}
+CAIRN_COLD void *retry_or_throw(const void *caller, std::size_t size, std::align_val_t alignment) {
+    if (const auto theirs = late_form<std::align_val_t>("_ZnwmSt11align_val_t", caller)) {
+        return theirs(size, alignment);
+    }
+    void *const p = retry(size, static_cast<std::size_t>(alignment), cairn::call_new_handler);
+    return p != nullptr ? p : throw_bad_alloc();
+}
+CAIRN_COLD void *retry_or_null(const void *caller, std::size_t size, const std::nothrow_t &form) {
+    if (const auto theirs = late_form<const std::nothrow_t &>("_ZnwmRKSt9nothrow_t", caller)) {
+        return theirs(size, form);
+    }
+    return retry(size, 1, cairn::call_new_handler_nothrow);
+}
+CAIRN_COLD void *retry_or_null(const void *caller, std::size_t size, std::align_val_t alignment,
+                               const std::nothrow_t &form) {
+    if (const auto theirs = late_form<std::align_val_t, const std::nothrow_t &>(
+            "_ZnwmSt11align_val_tRKSt9nothrow_t", caller)) {
+        return theirs(size, alignment, form);
+    }
+    return retry(size, static_cast<std::size_t>(alignment), cairn::call_new_handler_nothrow);
+}
+
+/// Inlined into each form, so that the return address is its caller's.
 CAIRN_INLINE void *allocate(std::size_t size) {
     void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size);
 }
 CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
     void *const p = heap.memalign(static_cast<std::size_t>(alignment), size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(size, static_cast<std::size_t>(alignment));
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size, alignment);
 }
-CAIRN_INLINE void *try_allocate(std::size_t size) {
+CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
     void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry(size, 1, cairn::call_new_handler_nothrow);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(__builtin_return_address(0), size, form);
 }
-CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment) {
+CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment, const std::nothrow_t &form) {
     void *const p = heap.memalign(static_cast<std::size_t>(alignment), size);
-    return CAIRN_LIKELY(p != nullptr)
-               ? p
-               : retry(size, static_cast<std::size_t>(alignment), cairn::call_new_handler_nothrow);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(__builtin_return_address(0), size, alignment, form);
 }
 
 } // namespace
@@ -84,17 +113,17 @@ CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment) {
 CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment) {
     return allocate(size, alignment);
 }
-CAIRN_EXPORT void *operator new(size_t size, const nothrow_t &) noexcept {
-    return try_allocate(size);
+CAIRN_EXPORT void *operator new(size_t size, const nothrow_t &form) noexcept {
+    return try_allocate(size, form);
 }
-CAIRN_EXPORT void *operator new[](size_t size, const nothrow_t &) noexcept {
-    return try_allocate(size);
+CAIRN_EXPORT void *operator new[](size_t size, const nothrow_t &form) noexcept {
+    return try_allocate(size, form);
 }
-CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment, const nothrow_t &) noexcept {
-    return try_allocate(size, alignment);
+CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
+    return try_allocate(size, alignment, form);
 }
-CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment, const nothrow_t &) noexcept {
-    return try_allocate(size, alignment);
+CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
+    return try_allocate(size, alignment, form);
 }
 
 CAIRN_EXPORT void operator delete(void *p) noexcept {

@@ -3,6 +3,7 @@
 // The one file of the library that is compiled with exceptions: a new-handler may throw.
 #include "new_handler.hpp"
 
+#include <dlfcn.h>
 #include <new>
 
 // libstdc++'s and libc++abi's names; absent in a program without a C++ runtime, which has no handler either.
@@ -10,6 +11,12 @@ extern "C" {
 [[gnu::weak]] std::new_handler cxx_get_new_handler() noexcept asm("_ZSt15get_new_handlerv");
 }
 asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch");
+
+// Absent in a static program that loads nothing.
+extern "C" {
+[[gnu::weak]] int dl_address(const void *, Dl_info *) asm("dladdr");
+[[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
+}
 
 namespace cairn {
 
@@ -27,6 +34,31 @@ bool call_new_handler_nothrow() {
     } catch (...) {
         return false;
     }
+}
+
+void *late_runtime(const char *name, const void *caller) noexcept {
+    if (dl_address == nullptr || dl_symbol == nullptr) {
+        return nullptr;
+    }
+    // Looked up, since a static link warns of whoever asks for it.
+    auto *const dl_open = reinterpret_cast<decltype(&dlopen)>(dl_symbol(RTLD_DEFAULT, "dlopen"));
+    auto *const dl_close = reinterpret_cast<decltype(&dlclose)>(dl_symbol(RTLD_DEFAULT, "dlclose"));
+    Dl_info object{};
+    if (dl_open == nullptr || dl_close == nullptr || dl_address(caller, &object) == 0) {
+        return nullptr;
+    }
+    void *const library = dl_open(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) {
+        return nullptr;
+    }
+    void *const function = dl_symbol(library, name); // in it, or in what it was linked with
+    dl_close(library);                               // its code is running: it stays
+    Dl_info found{};
+    Dl_info own{};
+    const bool is_other = dl_address(function, &found) != 0 &&
+                          dl_address(reinterpret_cast<const void *>(&late_runtime), &own) != 0 &&
+                          found.dli_fbase != own.dli_fbase;
+    return is_other ? function : nullptr;
 }
 
 } // namespace cairn
