@@ -113,10 +113,11 @@ private:
 
     void *move(void *p, std::size_t before, std::size_t size) {
         void *const to = malloc(size);
-        if (to != nullptr) {
-            std::memcpy(to, p, size < before ? size : before);
-            this->free(p);
+        if (CAIRN_UNLIKELY(to == nullptr)) {
+            return size <= before ? p : nullptr; // too long a block is better than none
         }
+        std::memcpy(to, p, size < before ? size : before);
+        this->free(p);
         return to;
     }
 };
