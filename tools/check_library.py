@@ -23,6 +23,8 @@ allowed_exports = re.compile(
 # With a part of a family missing, the C library's own would be asked about, or be given, blocks of this heap.
 required_exports = """malloc calloc realloc free reallocarray aligned_alloc memalign posix_memalign valloc pvalloc
     free_sized free_aligned_sized malloc_usable_size malloc_trim malloc_info malloc_stats mallinfo mallinfo2 mallopt
+    __libc_malloc __libc_calloc __libc_realloc __libc_free __libc_memalign __libc_valloc __libc_pvalloc
+    __posix_memalign cfree
     _Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t
     _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm
     _ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t

@@ -114,10 +114,10 @@ for source in "$root"/tests/process/*.cpp; do
     test=$(basename "$source" .cpp)
     reason=
     case $test in
-    memory_new_handler* | memory_new_throws | life_thread_destructors | sharing_passive_false)
+    memory_new_handler* | memory_new_of_late_runtime | memory_new_throws | life_thread_destructors | sharing_passive_false)
         reason="exceptions, destructors of threads, streams: of the C++ library"
         ;;
-    libc_*) reason="the declarations are glibc's" ;;
+    libc_* | api_libc_names) reason="the declarations are glibc's" ;;
     heap_touches | report_static) reason="linked with the archive" ;;
     hardened_misuse) reason="another library" ;;
     life_before_and_after_main) reason="musl runs no .preinit_array" ;;
