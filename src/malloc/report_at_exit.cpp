@@ -2,9 +2,9 @@
 #include <src/malloc/report_at_exit.hpp>
 
 #include <cairn/platform/fatal.hpp>
+#include <cairn/platform/quiet_writes.hpp>
 #include <src/malloc/environment.hpp>
 #include <src/malloc/process.hpp>
-#include <src/malloc/quiet_writes.hpp>
 #include <src/malloc/quoted.hpp>
 #include <src/malloc/report.hpp>
 
@@ -237,7 +237,7 @@ void write_requested() noexcept {
         return;
     }
     const int saved = errno;
-    const QuietWrites quiet; // the program's status is its own, whatever becomes of the report
+    const platform::QuietWrites quiet; // the program's status is its own, whatever becomes of the report
     Statistics statistics;
     process_heap::whole_statistics(statistics);
     const Subject subject = this_process(cairn::process_heap::allocator_name);

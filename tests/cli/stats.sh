@@ -106,13 +106,15 @@ stats "json:$scratch/$(printf '%5000s' x | tr ' ' x)" true
 one_line
 says 'the name is too long'
 
-# The program's status is its own where the report can not be written: to a pipe that nobody reads, beyond a limit.
+# The program's status is its own where the report, or what is said about a value, can not be written: to a pipe that nobody
+# reads, beyond a limit.
 python3 - "$library" <<'P' || fail "a pipe that nobody reads ends the program"
 import os, subprocess, sys
 reader, writer = os.pipe()
 os.close(reader)
-ended = subprocess.run(["true"], stderr=writer, env={**os.environ, "LD_PRELOAD": sys.argv[1], "CAIRN_STATS": "1"})
-assert ended.returncode == 0, ended
+for name, value in ("CAIRN_STATS", "1"), ("CAIRN_STATS", "unknown"), ("CAIRN_OPTIONS", "unknown:1"):
+    ended = subprocess.run(["true"], stderr=writer, env={**os.environ, "LD_PRELOAD": sys.argv[1], name: value})
+    assert ended.returncode == 0, (value, ended)
 P
 (
     ulimit -f 0

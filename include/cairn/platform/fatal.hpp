@@ -2,11 +2,12 @@
 //
 // Fatal: one clear line on stderr, then the process stops with SIGABRT. For misuse that can not be survived.
 //
-// Threads: any; the line is written with one system call.
+// Threads: any; the line is written with one system call. Nobody need read stderr: a broken pipe is no end by SIGPIPE.
 // Cost:    never returns. Allocates nothing.
 #pragma once
 
 #include <cairn/platform/features.hpp>
+#include <cairn/platform/quiet_writes.hpp>
 #include <cairn/platform/syscall.hpp>
 
 #include <cstdint>
@@ -62,6 +63,7 @@ CAIRN_COLD inline void write_line(std::initializer_list<Word> words) {
         }
     }
     line[length++] = '\n';
+    const QuietWrites quiet;
     raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(length));
 }
 

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <ctime>
 
-namespace cairn {
+namespace cairn::platform {
 
 class QuietWrites {
 public:
@@ -25,8 +25,7 @@ public:
         const Set brought = waiting() & both & ~waiting_;
         const timespec at_once{0, 0};
         if (brought != 0) {
-            while (platform::raw_syscall(SYS_rt_sigtimedwait, address(&brought), 0, address(&at_once),
-                                         bytes) > 0) {
+            while (raw_syscall(SYS_rt_sigtimedwait, address(&brought), 0, address(&at_once), bytes) > 0) {
             }
         }
         mask(SIG_SETMASK, &before_, nullptr);
@@ -41,11 +40,11 @@ private:
 
     static long address(const void *p) noexcept { return reinterpret_cast<long>(p); }
     static void mask(int how, const Set *set, Set *old) noexcept {
-        platform::raw_syscall(SYS_rt_sigprocmask, how, address(set), address(old), bytes);
+        raw_syscall(SYS_rt_sigprocmask, how, address(set), address(old), bytes);
     }
     static Set waiting() noexcept {
         Set set = 0;
-        platform::raw_syscall(SYS_rt_sigpending, address(&set), bytes);
+        raw_syscall(SYS_rt_sigpending, address(&set), bytes);
         return set;
     }
 
@@ -53,4 +52,4 @@ private:
     Set waiting_ = 0;
 };
 
-} // namespace cairn
+} // namespace cairn::platform
