@@ -3,6 +3,7 @@
 #include "purger.hpp"
 
 #include <csignal>
+#include <cstring>
 #include <new>
 #include <pthread.h>
 
@@ -123,8 +124,32 @@ void *allocate_small(FirstClassHeap &h, unsigned c) {
     return superblock::pop(s, span_of(s));
 }
 
+/// In the table of long blocks.
+LongBlock **link_to(FirstClassHeap &h, const void *p) {
+    constexpr std::size_t buckets = sizeof h.long_table / sizeof h.long_table[0];
+    LongBlock **link = &h.long_table[address_of(p) / slot_size % buckets];
+    while (*link != nullptr && (*link)->memory != p) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/// Whether a live small block is not the program's. The program may know its address: a block of the program's was there before.
+/// A node begins with the address of its long block.
+bool is_node(FirstClassHeap &h, const OwnerLine *s, const void *p) {
+    if (s->size_class != Classes::class_of(sizeof(LongBlock))) {
+        return false;
+    }
+    void *memory = nullptr;
+    std::memcpy(&memory, p, sizeof memory);
+    return address_of(memory) % 4_KiB == 0 && *link_to(h, memory) == p;
+}
+
 void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {
     superblock::check_live(s, p, "cairn_heap_free of");
+    if (CAIRN_UNLIKELY(is_node(h, s, p))) {
+        not_ours(p);
+    }
     --h.live[s->size_class];
     superblock::push(s, address_of(p));
     if (s->place == Place::current) {
@@ -141,15 +166,6 @@ void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {
 }
 
 // ---- long blocks; the caller holds the heap's lock
-
-LongBlock **link_to(FirstClassHeap &h, const void *p) {
-    constexpr std::size_t buckets = sizeof h.long_table / sizeof h.long_table[0];
-    LongBlock **link = &h.long_table[address_of(p) / slot_size % buckets];
-    while (*link != nullptr && (*link)->memory != p) {
-        link = &(*link)->next;
-    }
-    return link;
-}
 
 void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) {
     auto *const node = static_cast<LongBlock *>(allocate_small(h, Classes::class_of(sizeof(LongBlock))));
