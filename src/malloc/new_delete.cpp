@@ -30,10 +30,16 @@ void *once_more(std::size_t size, std::size_t alignment) {
     return alignment == 1 ? heap.malloc(size) : heap.memalign(alignment, size);
 }
 
+/// No alignment but a power of two can be had: what is none gets no memory, as in libstdc++.
+void *try_aligned(std::size_t size, std::align_val_t alignment) {
+    const auto to = static_cast<std::size_t>(alignment);
+    return CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.memalign(to, size) : nullptr;
+}
+
 /// Asks the new-handler for memory until there is some, or there is no handler.
 CAIRN_COLD void *retry(std::size_t size, std::size_t alignment, bool (*ask)()) {
     void *p = nullptr;
-    while (p == nullptr && ask()) {
+    while (p == nullptr && cairn::is_power_of_two(alignment) && ask()) {
         p = once_more(size, alignment);
     }
     return p;
@@ -83,7 +89,7 @@ CAIRN_INLINE void *allocate(std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size);
 }
 CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
-    void *const p = heap.memalign(static_cast<std::size_t>(alignment), size);
+    void *const p = try_aligned(size, alignment);
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size, alignment);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
@@ -91,7 +97,7 @@ CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(__builtin_return_address(0), size, form);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment, const std::nothrow_t &form) {
-    void *const p = heap.memalign(static_cast<std::size_t>(alignment), size);
+    void *const p = try_aligned(size, alignment);
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(__builtin_return_address(0), size, alignment, form);
 }
 
