@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# ./cairn over a tiny project in place of this one: what is built when, after a configuration that failed, a build that was
+# interrupted, in a tree that was moved or copied, and by two at once.
+set -u
+: "${SOURCE_DIR:?the root of the source tree}"
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-first-build.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+tree="$scratch/a tree"
+
+fail() { echo "failed: $*" >&2 && exit 1; }
+
+mkdir -p "$tree/tools" "$tree/src" "$tree/include" "$tree/allocators" "$tree/cmake"
+cp "$SOURCE_DIR/cairn" "$tree/cairn"
+printf '#!/bin/sh\n' >"$tree/tools/setup.sh"
+chmod +x "$tree/tools/setup.sh"
+cat >"$tree/CMakePresets.json" <<'END'
+{"version": 6, "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"}]}
+END
+# The product is a program that says what src/word is, and what SETTING was. Each build writes a line.
+cat >"$tree/project" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(tiny LANGUAGES NONE)
+set(SETTING none CACHE STRING "")
+set(program "${PROJECT_BINARY_DIR}/bin/cairn")
+add_custom_command(OUTPUT "${program}" DEPENDS "${PROJECT_SOURCE_DIR}/src/word"
+  COMMAND mkdir -p "${PROJECT_BINARY_DIR}/bin" "${PROJECT_BINARY_DIR}/lib"
+  COMMAND touch "${PROJECT_BINARY_DIR}/lib/libcairn.so"
+  COMMAND sh "${PROJECT_SOURCE_DIR}/src/make" "${program}" "${SETTING}" < "${PROJECT_SOURCE_DIR}/src/word" VERBATIM)
+add_custom_target(cairn_product DEPENDS "${program}")
+END
+cat >"$tree/src/make" <<'END'
+read -r word
+echo built >>"$(dirname "$1")/../builds"
+if [ "$word" = slow ]; then
+    echo $$ >"$(dirname "$1")/../slow"
+    exec sleep 60
+fi
+printf '#!/bin/sh\necho "%s $* %s"\n' "$word" "$2" >"$1.new"
+chmod +x "$1.new"
+mv "$1.new" "$1"
+END
+echo word >"$tree/src/word"
+
+# says WANTED: what ./cairn prints. What a change made is newer than the last build, whatever a clock's tick is.
+says() {
+    said=$("$tree/cairn" a b 2>"$scratch/err") || fail "status $?: $(tail -n 5 "$scratch/err")"
+    [ "$said" = "$1" ] || fail "'$said', not '$1': $(tail -n 5 "$scratch/err")"
+}
+change() {
+    sleep 0.02
+    echo "$1" >"$tree/src/word"
+}
+
+# A configuration fails; what was wrong is mended.
+echo 'message(FATAL_ERROR "not today")' | cat "$tree/project" - >"$tree/CMakeLists.txt"
+"$tree/cairn" a >"$scratch/out" 2>&1 && fail "a configuration that failed is status 0"
+grep -q 'not today' "$scratch/out" || fail "it does not say what failed: $(cat "$scratch/out")"
+sleep 0.02
+cp "$tree/project" "$tree/CMakeLists.txt"
+says "word a b none"
+says "word a b none"
+[ ! -s "$scratch/err" ] || fail "the second time is not silent: $(cat "$scratch/err")"
+
+# A change is built, with the settings that are there.
+cmake -DSETTING=mine "$tree/build/release" >"$scratch/out" 2>&1 || fail "cmake: $(cat "$scratch/out")"
+change second
+says "second a b mine"
+
+# Through a link, from elsewhere.
+ln -s "$tree/cairn" "$scratch/link"
+[ "$(cd / && "$scratch/link" x 2>/dev/null)" = "second x mine" ] || fail "a link to it does not work"
+
+# An interrupted build leaves nothing that is taken for a build.
+change slow
+"$tree/cairn" a >"$scratch/out" 2>&1 &
+cairn=$!
+while [ ! -s "$tree/build/release/slow" ]; do
+    kill -0 $cairn 2>/dev/null || fail "the slow build ended: $(cat "$scratch/out")"
+    sleep 0.05
+done
+kill "$(cat "$tree/build/release/slow")"
+wait $cairn && fail "a build that was stopped is status 0"
+change third
+says "third a b mine"
+
+# Two at once build once.
+: >"$tree/build/release/builds"
+change fourth
+"$tree/cairn" a >"$scratch/one" 2>&1 &
+first=$!
+"$tree/cairn" b >"$scratch/two" 2>&1 &
+second=$!
+wait $first || fail "the first of two: $(cat "$scratch/one")"
+wait $second || fail "the second of two: $(cat "$scratch/two")"
+[ "$(wc -l <"$tree/build/release/builds")" = 1 ] || fail "two at once built $(wc -l <"$tree/build/release/builds") times"
+
+# A copy is built from its own sources, into its own folder; the same for a tree that was moved.
+cp -r "$tree" "$scratch/copy"
+original=$tree
+tree=$scratch/copy
+change copied
+says "copied a b none"
+tree=$original
+says "fourth a b mine"
+mv "$tree" "$scratch/moved"
+tree=$scratch/moved
+says "fourth a b mine"
+change moved
+says "moved a b none"
