@@ -4,7 +4,6 @@
 # An underscore of the file's name is a hyphen in the library's. Functions in src/family/NAME/*.cpp take the place of those
 # of src/malloc/.
 
-option(CAIRN_FAMILY "Build the allocators of the documents as libraries that can be preloaded" ON)
 set(CAIRN_FAMILY_NAMES "")
 file(GLOB family_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/family/*.hpp")
 list(REMOVE_ITEM family_headers "${PROJECT_SOURCE_DIR}/src/family/process_heap.hpp")

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs Cairn below a fresh prefix and builds consumers against nothing but that prefix: by CMake (shared,
-# static, kit only), by pkg-config, and by hand with the archive. Each one runs and checks that its malloc is
-# Cairn's. Then a program has it preloaded, and the manual pages are read through.
+# static, kit only), by pkg-config, and by hand with the archive; and with the source tree as a part of their own
+# project. Each one runs and checks that its malloc is Cairn's. Then a program has it preloaded, and the manual pages are
+# read through.
 set -eu
 : "${BUILD_DIR:?the build to install}" "${SOURCE_DIR:?the root of the source tree}"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-install.XXXXXX")
@@ -32,6 +33,20 @@ cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cma
 "$scratch/build/static" static
 "$scratch/build/kit"
 "$scratch/build/stack"
+
+step a part of another project: the libraries and the kit, and what these need
+sed "s|^find_package(cairn.*|add_subdirectory(\"$SOURCE_DIR\" cairn)|" "$consumer/CMakeLists.txt" >"$scratch/CMakeLists.txt"
+mv "$scratch/CMakeLists.txt" "$consumer/CMakeLists.txt"
+cmake -S "$consumer" -B "$scratch/part" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_C_COMPILER="$CC" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON \
+    -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
+cmake --build "$scratch/part" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
+built=$(cd "$scratch/part/cairn" && find lib bin -type f 2>/dev/null | sort | xargs)
+[ "$built" = "lib/libcairn-stack.a lib/libcairn.a lib/libcairn.so" ] || fail "of Cairn it builds $built"
+"$scratch/part/shared" libcairn.so
+"$scratch/part/static" static
+"$scratch/part/kit"
+"$scratch/part/stack"
 
 step pkg-config
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
