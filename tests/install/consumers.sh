@@ -56,6 +56,12 @@ version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")$/\1/p' "$prefix/lib/cmake/cai
 "$CC" -Wall -Wextra -Werror "$consumer/malloc.c" -o "$scratch/by_pkg_config" $(pkg-config --cflags --libs cairn) \
     -Wl,-rpath,"$prefix/lib"
 "$scratch/by_pkg_config" libcairn.so
+# Whatever the program calls: the C library's own calls are answered by the archive.
+echo 'int main(void) { return 0; }' >"$scratch/nothing.c"
+# shellcheck disable=SC2046
+"$CC" -static "$scratch/nothing.c" -o "$scratch/static_by_pkg_config" $(pkg-config --static --cflags --libs cairn)
+"$scratch/static_by_pkg_config"
+nm "$scratch/static_by_pkg_config" | grep -q ' _ZN5cairn' || fail "a static program has not taken malloc from libcairn.a"
 # shellcheck disable=SC2046
 "$CXX" -std=c++20 "$consumer/kit.cpp" -o "$scratch/kit_by_pkg_config" $(pkg-config --cflags cairn)
 "$scratch/kit_by_pkg_config"
