@@ -18,6 +18,9 @@ target_compile_options(cairn_malloc_options INTERFACE
   # load away; 8 bytes fit into what the loader keeps free for a dlopen all the same.
   -ftls-model=initial-exec
   -fno-plt
+  # As it is, whatever else is optimized at link time: new_handler.cpp makes symbols weak by assembly, which such a link keeps
+  # apart from the code, and the archive is for any linker.
+  -fno-lto
   # Inside the malloc these are definitions: malloc + memset must not become a call of calloc, and so on.
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
   -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
