@@ -40,6 +40,9 @@ install(FILES "${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake" DESTINATION "${pa
 # Relative to itself, so that an installed tree may be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
            OUTPUT_VARIABLE to_prefix)
+# Where a folder is said as a whole path, it is that.
+cmake_path(APPEND pkg_config_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
+cmake_path(APPEND pkg_config_includedir "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
 foreach(package cairn cairn-stack)
   configure_file(cmake/${package}.pc.in "${PROJECT_BINARY_DIR}/${package}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${package}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -70,6 +70,16 @@ nm "$scratch/static_by_pkg_config" | grep -q ' _ZN5cairn' || fail "a static prog
     $(pkg-config --cflags --libs cairn-stack)
 "$scratch/stack_by_pkg_config"
 
+step pkg-config with folders that are said as whole paths
+cmake -S "$SOURCE_DIR" -B "$scratch/whole" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_C_COMPILER="$CC" -DCAIRN_TESTS=OFF \
+    -DCAIRN_PROGRAM=OFF -DCAIRN_FAMILY=OFF -DCAIRN_BENCH=OFF -DCMAKE_INSTALL_PREFIX=/opt/cairn \
+    -DCMAKE_INSTALL_LIBDIR=/opt/cairn/lib64 -DCMAKE_INSTALL_INCLUDEDIR=/opt/headers >"$scratch/cmake.log" 2>&1 ||
+    { cat "$scratch/cmake.log" && exit 1; }
+for package in cairn cairn-stack; do
+    folders="$(pkg-config --variable=libdir "$scratch/whole/$package.pc") $(pkg-config --variable=includedir "$scratch/whole/$package.pc")"
+    [ "$folders" = "/opt/cairn/lib64 /opt/headers" ] || fail "$package.pc says $folders"
+done
+
 step the archive by hand
 "$CC" -I"$prefix/include" "$consumer/malloc.c" -Wl,-u,malloc "$prefix/lib/libcairn.a" -o "$scratch/by_hand"
 "$scratch/by_hand" static
