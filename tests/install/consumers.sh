@@ -40,7 +40,7 @@ mv "$scratch/CMakeLists.txt" "$consumer/CMakeLists.txt"
 cmake -S "$consumer" -B "$scratch/part" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_C_COMPILER="$CC" \
     -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON \
     -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
-    -DCMAKE_UNITY_BUILD=ON >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_FLAGS=-Wp,-D_GLIBCXX_ASSERTIONS >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
 cmake --build "$scratch/part" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
 built=$(cd "$scratch/part/cairn" && find lib bin -type f 2>/dev/null | sort | xargs)
 [ "$built" = "lib/libcairn-stack.a lib/libcairn.a lib/libcairn.so" ] || fail "of Cairn it builds $built"
