@@ -32,6 +32,8 @@ cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cma
 "$scratch/build/shared" libcairn.so
 "$scratch/build/static" static
 "$scratch/build/kit"
+"$scratch/build/mixed_O0"
+"$scratch/build/mixed_Os"
 "$scratch/build/stack"
 
 step a part of another project that is optimized at link time: the libraries and the kit, and what these need
@@ -47,6 +49,8 @@ built=$(cd "$scratch/part/cairn" && find lib bin -type f 2>/dev/null | sort | xa
 "$scratch/part/shared" libcairn.so
 "$scratch/part/static" static
 "$scratch/part/kit"
+"$scratch/part/mixed_O0"
+"$scratch/part/mixed_Os"
 "$scratch/part/stack"
 
 step pkg-config

@@ -22,7 +22,7 @@
 namespace cairn {
 
 template <Heap Super>
-class FreelistHeap : private Super {
+class CAIRN_BY_CHECKS FreelistHeap : private Super {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
 

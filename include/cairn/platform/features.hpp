@@ -63,10 +63,14 @@ inline constexpr bool constructors_have_arguments = true;
 inline constexpr bool constructors_have_arguments = false;
 #endif
 
+/// CAIRN_BY_CHECKS marks a class that is another one in files with assertions: it has a member more, or two of its functions must
+/// agree. A program may have files of both kinds, and of inline functions that have one name the linker keeps one.
 #if defined(NDEBUG)
 inline constexpr bool checked = false;
+#define CAIRN_BY_CHECKS
 #else
 inline constexpr bool checked = true;
+#define CAIRN_BY_CHECKS __attribute__((abi_tag("checked")))
 #endif
 
 } // namespace cairn::platform

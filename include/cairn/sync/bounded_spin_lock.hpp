@@ -43,7 +43,7 @@ private:
 };
 
 template <unsigned Spins = default_spins>
-class BoundedSpinLock {
+class CAIRN_BY_CHECKS BoundedSpinLock {
 public:
     explicit constexpr BoundedSpinLock(Rank rank) : rank_(rank) {}
     BoundedSpinLock(const BoundedSpinLock &) = delete;

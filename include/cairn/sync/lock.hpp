@@ -21,7 +21,7 @@
 
 namespace cairn::sync {
 
-class Lock {
+class CAIRN_BY_CHECKS Lock {
 public:
     explicit constexpr Lock(Rank rank) : rank_(rank) {}
     Lock(const Lock &) = delete;

@@ -34,7 +34,7 @@ enum class Rank : std::uint8_t {
     debug
 };
 
-class Ranked {
+class CAIRN_BY_CHECKS Ranked {
 public:
     explicit constexpr Ranked(Rank rank) : rank_(rank) {}
 

@@ -28,7 +28,7 @@ concept LockType = requires(L &lock) {
 /// A lock of the kit as a type that needs no argument. By default of a rank that lets a heap below lock too, as one that
 /// several share does: Compose<MmapHeap, Bump<>, Locked<>, Unique<>, Freelist, Locked<>>.
 template <sync::Rank R = sync::Rank::composed>
-class RankedLock : public sync::Lock {
+class CAIRN_BY_CHECKS RankedLock : public sync::Lock {
 public:
     constexpr RankedLock() : Lock(R) {}
 };
