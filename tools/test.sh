@@ -22,11 +22,14 @@ for preset in $presets; do
     [ "$preset" = release ] && more=ON
     kit=ON # the sanitizers' builds have assertions too: no need of these tests in a third one
     [ "$preset" = debug ] && kit=OFF
-    cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$more -DCAIRN_FAMILY=$more -DCAIRN_KIT_TESTS=$kit >build/test/configure.log 2>&1 || {
-        cat build/test/configure.log >&2
-        exit 1
-    }
-    cmake --build "build/$preset" --parallel "$jobs"
+    (
+        flock -n 9 || { echo "cairn: waiting for another build of this tree" >&2 && flock 9; }
+        cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$more -DCAIRN_FAMILY=$more -DCAIRN_KIT_TESTS=$kit >build/test/configure.log 2>&1 || {
+            cat build/test/configure.log >&2
+            exit 1
+        }
+        cmake --build "build/$preset" --parallel "$jobs"
+    ) 9>build/lock
     echo "subdirs(\"$root/build/$preset\")" >>build/test/CTestTestfile.cmake
 done
 exec ctest --test-dir build/test --output-on-failure --parallel "$jobs" "$@"

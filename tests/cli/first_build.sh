@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # ./cairn over a tiny project in place of this one: what is built when, after a configuration that failed, a build that was
-# interrupted, in a tree that was moved or copied, and by two at once.
+# interrupted, in a tree that was moved or copied, and by two at once, of whom one may be ./cairn test.
 set -u
 : "${SOURCE_DIR:?the root of the source tree}"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-first-build.XXXXXX")
@@ -14,10 +14,14 @@ fail() { echo "failed: $*" >&2 && exit 1; }
 
 mkdir -p "$tree/tools" "$tree/src" "$tree/include" "$tree/allocators" "$tree/cmake"
 cp "$SOURCE_DIR/cairn" "$tree/cairn"
+cp "$SOURCE_DIR/tools/test.sh" "$tree/tools/test.sh"
 printf '#!/bin/sh\n' >"$tree/tools/setup.sh"
 chmod +x "$tree/tools/setup.sh"
 cat >"$tree/CMakePresets.json" <<'END'
-{"version": 6, "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"}]}
+{"version": 6, "configurePresets": [
+    {"name": "base", "hidden": true, "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"},
+    {"name": "release", "inherits": "base"}, {"name": "debug", "inherits": "base"},
+    {"name": "sanitize", "inherits": "base"}, {"name": "tsan", "inherits": "base"}]}
 END
 # The product is a program that says what src/word is, and what SETTING was. Each build writes a line.
 cat >"$tree/project" <<'END'
@@ -29,11 +33,14 @@ add_custom_command(OUTPUT "${program}" DEPENDS "${PROJECT_SOURCE_DIR}/src/word"
   COMMAND mkdir -p "${PROJECT_BINARY_DIR}/bin" "${PROJECT_BINARY_DIR}/lib"
   COMMAND touch "${PROJECT_BINARY_DIR}/lib/libcairn.so"
   COMMAND sh "${PROJECT_SOURCE_DIR}/src/make" "${program}" "${SETTING}" < "${PROJECT_SOURCE_DIR}/src/word" VERBATIM)
-add_custom_target(cairn_product DEPENDS "${program}")
+add_custom_target(cairn_product ALL DEPENDS "${program}")
+enable_testing()
+add_test(NAME true COMMAND true)
 END
 cat >"$tree/src/make" <<'END'
 read -r word
 echo built >>"$(dirname "$1")/../builds"
+[ "$word" != broken ] || exit 1
 if [ "$word" = slow ]; then
     echo $$ >"$(dirname "$1")/../slow"
     exec sleep 60
@@ -96,6 +103,19 @@ second=$!
 wait $first || fail "the first of two: $(cat "$scratch/one")"
 wait $second || fail "the second of two: $(cat "$scratch/two")"
 [ "$(wc -l <"$tree/build/release/builds")" = 1 ] || fail "two at once built $(wc -l <"$tree/build/release/builds") times"
+
+# ./cairn test waits for a build of the same tree; a build that fails is its end.
+builds=$tree/build/release/builds
+change fifth
+flock "$tree/build/lock" sh -c 'echo held >"$0"; sleep 0.5; echo released >>"$0"' "$builds" &
+until grep -q held "$builds"; do sleep 0.02; done
+"$tree/cairn" test >"$scratch/out" 2>&1 || fail "cairn test: status $?: $(tail -n 5 "$scratch/out")"
+[ "$(xargs <"$builds")" = "held released built" ] || fail "cairn test did not wait: $(xargs <"$builds")"
+says "fifth a b mine"
+change broken
+"$tree/cairn" test >"$scratch/out" 2>&1 && fail "cairn test over a build that fails is status 0"
+change fourth
+says "fourth a b mine"
 
 # A copy is built from its own sources, into its own folder; the same for a tree that was moved.
 cp -r "$tree" "$scratch/copy"
