@@ -202,7 +202,7 @@ public:
         }
         for (unsigned p = 0; p < threads_; ++p) {
             if (candidates[p].exists) {
-                find_races(p, candidates[p].step);
+                find_races(p, candidates[p].step, 0);
             }
         }
     }
@@ -327,7 +327,7 @@ private:
     /// Puts the step into the order of those it depends on, and finds earlier ones it could have been in front of.
     void order(Node &node, unsigned p, std::uint32_t read) {
         if (depth_ > changed_) {
-            find_races(p, node.step);
+            find_races(p, node.step, read);
         }
         std::uint32_t *const clock = clock_[p];
         for (unsigned q = 0; q < threads_; ++q) {
@@ -361,7 +361,7 @@ private:
         return (earlier.kind == Step::update && step.kind == Step::update) || both_ordered;
     }
 
-    void find_races(unsigned p, const Step &step) {
+    void find_races(unsigned p, const Step &step, std::uint32_t read) {
         const std::uint32_t *const clock = clock_[p];
         for (unsigned q = 0; q < threads_; ++q) {
             for (std::size_t k = events_[q].size(); q != p && k > clock[q]; --k) {
@@ -370,7 +370,8 @@ private:
                 if (dependent(earlier, q, step, p) &&
                     (!overlooks(earlier, step) || by_proxy(earlier, q, step, p))) {
                     Node &node = nodes_[at];
-                    const unsigned firsts = may_come_first(at, q, static_cast<std::uint32_t>(k), p, step);
+                    const unsigned firsts =
+                        may_come_first(at, q, static_cast<std::uint32_t>(k), p, step, read);
                     if ((firsts & (node.wanted | node.seen | node.asleep)) == 0) {
                         const unsigned ready = firsts & node.enabled;
                         node.wanted |= ready != 0 ? ready & -ready : node.enabled;
@@ -383,8 +384,8 @@ private:
 
     /// To put `step` of p in front of the step at the node `at` (the `index`-th of q), all that does not come after that
     /// one is done in front of it. The threads that may be the first to go.
-    unsigned may_come_first(unsigned at, unsigned q, std::uint32_t index, unsigned p,
-                            const Step &step) const {
+    unsigned may_come_first(unsigned at, unsigned q, std::uint32_t index, unsigned p, const Step &step,
+                            std::uint32_t read) const {
         unsigned firsts = 0;
         unsigned there = 0;
         std::uint32_t first[most_threads] = {};
@@ -395,7 +396,9 @@ private:
             if (!node.is_step || (n == last_ && !node.is_done) || node.clock[q] >= index) {
                 continue;
             }
-            waits = waits || (r != p && comes_before(node.step, r, step, p));
+            // A load may come before a store, but for the one that it has read.
+            waits =
+                waits || (r != p && comes_before(node.step, r, step, p)) || (read != 0 && node.made == read);
             if ((there >> r & 1) == 0) {
                 firsts |= after_any(there, first, node.clock) ? 0u : 1u << r;
                 there |= 1u << r;

@@ -74,6 +74,24 @@ const model::Kernel<Asymmetric<false>, 2> sb_l("litmus.sb.light_fence_alone",
 const model::Kernel<Asymmetric<true>, 2> sb_m("litmus.sb.membarrier_muted",
                                               {.mute_fence = 1, .outcomes = ALL_FOUR, .compare = true});
 
+/// A fence that another thread makes this one pass comes between two loads, the first of which reads what a third thread stores.
+struct FenceBetweenReads : Two {
+    void thread(unsigned i) {
+        if (i == 0) {
+            r[0] = x.load(memory_order_relaxed);
+            r[1] = y.load(memory_order_relaxed);
+        } else if (i == 1) {
+            y.store(1, memory_order_relaxed);
+            platform::heavy_fence();
+        } else {
+            x.store(1, memory_order_relaxed);
+        }
+    }
+    void finish() { model::outcome_of(r, 2); }
+};
+const model::Kernel<FenceBetweenReads, 3> fb("litmus.membarrier.between_reads",
+                                             {.outcomes = ALL_FOUR, .compare = true});
+
 template <Order Store, Order Load, Order StoreFence = memory_order_relaxed,
           Order LoadFence = memory_order_relaxed>
 struct MessagePassing : Two {
