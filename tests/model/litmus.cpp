@@ -92,6 +92,27 @@ struct FenceBetweenReads : Two {
 const model::Kernel<FenceBetweenReads, 3> fb("litmus.membarrier.between_reads",
                                              {.outcomes = ALL_FOUR, .compare = true});
 
+/// Of the two threads that a membarrier makes pass a fence, either may be the first: the one that is looks at what the other
+/// stores, or the other way round.
+template <unsigned Step>
+struct FencesInAnyOrder : Two {
+    std::atomic<int> z{0};
+    void thread(unsigned i) {
+        std::atomic<int> *const at[] = {&x, &y, &z};
+        at[i]->store(1, memory_order_relaxed);
+        if (i == 0) {
+            platform::heavy_fence();
+        }
+        r[i] = at[(i + Step) % 3]->load(memory_order_relaxed);
+    }
+    void finish() { model::outcome_of(r, 3); }
+};
+#define ALL_EIGHT "0 0 0, 0 0 1, 0 1 0, 0 1 1, 1 0 0, 1 0 1, 1 1 0, 1 1 1"
+const model::Kernel<FencesInAnyOrder<1>, 3> fo_1("litmus.membarrier.any_order",
+                                                 {.outcomes = ALL_EIGHT, .compare = true});
+const model::Kernel<FencesInAnyOrder<2>, 3> fo_2("litmus.membarrier.any_order.back",
+                                                 {.outcomes = ALL_EIGHT, .compare = true});
+
 template <Order Store, Order Load, Order StoreFence = memory_order_relaxed,
           Order LoadFence = memory_order_relaxed>
 struct MessagePassing : Two {

@@ -4,6 +4,7 @@
 // stands in for spinning (simulated/).
 #include "engine.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <ctime>
 
@@ -30,18 +31,23 @@ long membarrier(int command) {
         tell("membarrier that does nothing");
         return 0;
     }
-    for (unsigned i = 0; i < g.kernel->threads; ++i) {
-        if (i != g.current) { // also one that has ended: it has left its processor
-            Step step;
-            step.kind = Step::proxy;
-            step.all_order = true;
-            step.target = static_cast<std::uint8_t>(i);
-            announce(step);
-            late_meets_fence(i, true);
-            tell("membarrier: thread %u passes a fence", i);
-            g.memory.fence(i, __ATOMIC_SEQ_CST);
-            taken(0, 0);
+    // In any order, as the processors come to it; also those that have ended: they have left theirs.
+    for (unsigned left = ((1u << g.kernel->threads) - 1) & ~(1u << g.current); left != 0;) {
+        unsigned rest = left;
+        for (unsigned n = g.explorer->choose(static_cast<unsigned>(std::popcount(left))); n > 0; --n) {
+            rest &= rest - 1;
         }
+        const auto i = static_cast<unsigned>(std::countr_zero(rest));
+        left &= ~(1u << i);
+        Step step;
+        step.kind = Step::proxy;
+        step.all_order = true;
+        step.target = static_cast<std::uint8_t>(i);
+        announce(step);
+        late_meets_fence(i, true);
+        tell("membarrier: thread %u passes a fence", i);
+        g.memory.fence(i, __ATOMIC_SEQ_CST);
+        taken(0, 0);
     }
     return 0;
 }
