@@ -155,8 +155,9 @@ namespace process_heap {
 namespace {
 
 /// What the purger sees of a heap: so much free memory, and whether its thread comes by. The heap writes it under its locks, or in a
-/// section, and reads it without.
+/// section, and reads it without. Who looks for absent threads has the registry's lock: it may be a caller that ticks.
 struct Purged {
+    sync::Lock lock{sync::Rank::registry};
     std::atomic<std::size_t> surplus{0};
     Attendance attendance;
     std::uint64_t looks = 0; ///< the purger's
@@ -165,8 +166,14 @@ struct Purged {
     Purged &levels() { return *this; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
     std::size_t resident_bytes() const { return purger::start_at; }
-    bool attended() const { return !attendance.was_told(); }
-    bool is_absent() { return attendance.is_due(++looks, 1); } ///< and it is not known yet
+    bool attended() {
+        const sync::Guard hold(lock);
+        return !attendance.was_told();
+    }
+    bool is_absent() { ///< and it is not known yet
+        const sync::Guard hold(lock);
+        return attendance.is_due(++looks, 1);
+    }
     void retire_absent() { is_absent(); }
     void purge_idle(std::size_t) {
         purges.fetch_add(1, std::memory_order_relaxed);
