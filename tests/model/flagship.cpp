@@ -41,6 +41,20 @@ public:
         free(p);
         heaps[i]->give_empty();
     }
+    /// All blocks are freed and no thread has a heap: the accounts say so, of each heap and of the global one.
+    void check_accounts() {
+        for (Heap *const one : heaps) {
+            model::check(one == nullptr || (one->holdings().used() == 0 && one->holdings().held() == 0),
+                         "the account of a heap is wrong");
+        }
+        std::size_t empty = 0;
+        superblock::for_each(Slow::levels_.runs(), [&](OwnerLine *s) {
+            model::check(s->place == Place::empty, "a superblock is nowhere");
+            empty += span_of(s);
+        });
+        model::check(Slow::levels_.global().stock().empty_bytes() == empty,
+                     "the global heap's account is wrong");
+    }
     Heap *heaps[model::most_threads] = {};
 };
 
@@ -121,6 +135,7 @@ struct Base {
                              "a block that was freed is not free");
             }
         }
+        heap.check_accounts();
     }
     /// Of a superblock of nobody, the last block that is freed brings it back.
     void none_forgotten() {
@@ -205,6 +220,18 @@ struct RemoteAndEnd : Base<2> {
 const model::Kernel<RemoteAndEnd, 2> remote_end("flagship.remote.end",
                                                 {.executions = 400'000, .short_executions = 3'000});
 
+/// The heap of one that ends is the next one's at once; who sees to what it has left does so before, or not at all.
+struct RemoteAndNext : RemoteAndEnd {
+    void thread(unsigned i) {
+        RemoteAndEnd::thread(i);
+        if (i == 0) {
+            malloc(9);
+        }
+    }
+};
+const model::Kernel<RemoteAndNext, 2> remote_next("flagship.remote.next",
+                                                  {.executions = 400'000, .short_executions = 12'000});
+
 /// With the last blocks: nobody would come by again.
 struct LastAndEnd : RemoteAndEnd {
     LastAndEnd() : RemoteAndEnd(2) {}
@@ -236,6 +263,18 @@ struct RemoteAndAdopt : Base<2> {
 };
 const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
                                                     {.executions = 400'000, .short_executions = 3'000});
+
+/// The same, and the one that takes it has a heap that another thread had before.
+struct RemoteAndHeir : RemoteAndAdopt {
+    RemoteAndHeir() {
+        model::as_thread(1, [&] {
+            heap.detach();
+            heap.attach(1);
+        });
+    }
+};
+const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir",
+                                                  {.executions = 400'000, .short_executions = 3'000});
 
 /// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its tray.
 struct RemoteAndFirst : Base<1> {
@@ -324,27 +363,55 @@ const model::Kernel<VisitAndUse<true, true, false, true, 2 * size>, 2>
 
 /// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the thread adds to it.
 constexpr std::size_t gathered_size = 1_KiB;
-struct GatherAndVisit : Base<2, true, gathered_size> {
+template <bool Fence>
+struct GatherAndVisit : Base<2, Fence, gathered_size> {
     GatherAndVisit() {
-        give(0, 6);
+        this->give(0, 6);
         model::as_thread(1, [&] {
-            free(0);
-            free(1);
+            this->free(0);
+            this->free(1);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            this->heap.visit(1, true);
+        } else {
+            this->free(2);
+            this->free(3);
+        }
+    }
+};
+const model::Kernel<GatherAndVisit<true>, 2> gather_visit("flagship.gather.visit",
+                                                          {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<GatherAndVisit<true>, 2> gather_muted("flagship.gather.visit.no_fence",
+                                                          {.mute_fence = 1, .must_fail = ""});
+/// Blocks of which two make a chain, one of them in a chain, which the visitor gives back: with it a step is full, and the owner is told.
+constexpr std::size_t paired_size = 2_KiB;
+struct GatherAndStep : Base<2, true, paired_size> {
+    static constexpr unsigned step = Discipline::step_of(slot_size / paired_size);
+    static_assert(step % 2 == 0 && step < 2 * of_one);
+    GatherAndStep() {
+        give(0, step + 1);
+        model::as_thread(1, [&] {
+            for (unsigned i = 0; i < step; ++i) {
+                free(i); // the first one is in no chain
+            }
         });
     }
     void thread(unsigned i) {
         if (i == 0) {
             heap.visit(1, true);
         } else {
-            free(2);
-            free(3);
+            malloc(of_one + 2);
         }
     }
 };
-const model::Kernel<GatherAndVisit, 2> gather_visit("flagship.gather.visit",
-                                                    {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<GatherAndVisit, 2> gather_muted("flagship.gather.visit.no_fence",
-                                                    {.mute_fence = 1, .must_fail = ""});
+const model::Kernel<GatherAndStep, 2> gather_step("flagship.gather.step",
+                                                  {.executions = 400'000, .short_executions = 1'000});
+/// Where there is no membarrier, nothing is gathered.
+const model::Kernel<GatherAndVisit<false>, 2>
+    fenced_gather("flagship.fenced.gather",
+                  {.executions = 400'000, .short_executions = 1'000, .refuse_fence = true});
 
 /// The thread and the owner of the blocks both end.
 struct GatherAndEnd : Base<2, true, gathered_size> {
@@ -438,6 +505,31 @@ const model::Kernel<VisitAndNotice<size>, 2> visit_notice("flagship.visit.notice
                                                           {.executions = 400'000, .short_executions = 3'000});
 const model::Kernel<VisitAndNotice<2 * size>, 2>
     several_notice("flagship.several.notice", {.executions = 400'000, .short_executions = 3'000});
+
+/// The same of one that is the emptiest besides: it is looked at once.
+struct VisitAndTold : Base<2> {
+    VisitAndTold() {
+        give(0, of_one + 1);
+        model::as_thread(0, [&] {
+            for (unsigned i = 0; i < 4; ++i) {
+                free(i);
+            }
+        });
+        model::as_thread(1, [&] {
+            free(4);
+            free(5);
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            heap.visit(0, true);
+        } else {
+            free(of_one - 1);
+        }
+    }
+};
+const model::Kernel<VisitAndTold, 2> visit_told("flagship.visit.told",
+                                                {.executions = 400'000, .short_executions = 2'000});
 
 /// Visitors, and an owner that ends.
 template <bool Fence>
