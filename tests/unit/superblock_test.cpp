@@ -397,6 +397,25 @@ TEST_P(SuperblockTest, TheRemoteFreeThatReachesTheThresholdIsTheOneToTell) {
     EXPECT_TRUE(free_remote(s_, blocks[5]).is_notice()) << "the next step tells anew";
 }
 
+/// Whatever lay in the list before, and by how many a chain went beyond the threshold.
+TEST_P(SuperblockTest, StepsAreCountedFromWhatTheOwnerKnows) {
+    for (int i = 0; i < 8 && carve_next(); ++i) {
+    }
+    for (int i = 0; i < 8; ++i) {
+        pop_next();
+    }
+    const std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
+    ASSERT_EQ(shared_->step, 2);
+    free_remote(s_, blocks[0]);
+    remote_of(s_)->notify.store(1 + shared_->step); // of one block it knows
+    EXPECT_EQ(free_remote(s_, blocks[1]).kind, RemoteFree::nothing);
+    word_of(blocks[2]) = (blocks[3] - memory_) ^ shared_->key;
+    EXPECT_TRUE(free_remote(s_, {blocks[2], blocks[3], 2}).is_notice());
+    EXPECT_EQ(free_remote(s_, blocks[4]).kind, RemoteFree::step) << "two steps are four blocks";
+    EXPECT_EQ(free_remote(s_, blocks[5]).kind, RemoteFree::nothing);
+    EXPECT_EQ(free_remote(s_, blocks[6]).kind, RemoteFree::step);
+}
+
 TEST_P(SuperblockTest, ARemoteListThatIsNotSoundEndsTheProgramBeforeABlockIsHandedOutTwice) {
     for (int i = 0; i < 8 && carve_next(); ++i) {
     }

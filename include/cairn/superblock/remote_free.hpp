@@ -58,7 +58,9 @@ inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
     // or be another one. While a word is not empty, its superblock is there: only such a word is ever queued.
     while (!now.empty()) {
         if (now.queued()) {
-            const bool more = now.owner() != 0 && now.count() % step < chain.count;
+            // Steps are counted from what the owner knows, as the first one was. relaxed: a hint; somebody may just set the next one.
+            const std::size_t since = now.count() + step - line->notify.load(std::memory_order_relaxed);
+            const bool more = now.owner() != 0 && since % step < chain.count;
             return {more ? RemoteFree::step : RemoteFree::nothing, s, now, bytes};
         }
         // relaxed: the exchange above has acquired all that it has to see.
