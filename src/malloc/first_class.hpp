@@ -12,7 +12,7 @@
 //          child finds every heap whole. They are the innermost of the program's locks: nothing is called with
 //          one held that could wait for the thread that forks.
 // Cost:    a lock for each call; a heap without blocks takes some 6 KiB.
-// Source:  heaps that are deleted as a whole: Heap Layers, section 4.2 (obstacks).
+// Source:  heaps that are deleted as a whole: Heap Layers, sections 1 (regions) and 5.2 (obstacks).
 #pragma once
 
 #include "process_heap.hpp"

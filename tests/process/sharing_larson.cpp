@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Larson's server (LKmalloc, section 4.1): each thread replaces random blocks of a set, ends, and leaves the set
+// Larson's server (LKmalloc, section 7): each thread replaces random blocks of a set, ends, and leaves the set
 // to the thread after it. Lines that hold a block left so are the program's doing; no other line has live
 // blocks that were handed to two threads.
 #include "sharing_lines.hpp"

@@ -9,8 +9,7 @@
 // Threads: one at a time.
 // Errors:  nullptr when both have nothing.
 // Cost:    `owns` for free.
-// Source:  the "try in order" of Heap Layers, section 3.2 (combining heaps); nullptr is the answer that makes
-//          it possible (section 3, the first guideline).
+// Source:  ours; nullptr as an answer, by which it can be (Heap Layers, section 3, the first guideline).
 #pragma once
 
 #include <cairn/core/concepts.hpp>

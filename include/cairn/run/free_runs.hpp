@@ -7,7 +7,7 @@
 // Keeps:   a slot is in exactly one run; no two neighbouring free runs are of a kind (dirty: may be resident; clean: reads as zero).
 // Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
 // Cost:    a bitmap search; at most two merges. take_mixed: a look at the slots around eight runs.
-// Source:  LKmalloc, section 3.3 (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
+// Source:  LKmalloc, section 6, C (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
 #pragma once
 
 #include <cairn/run/free_pieces.hpp>

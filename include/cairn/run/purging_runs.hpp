@@ -8,7 +8,7 @@
 //          the clock stays (low-water mark).
 // Threads: functions ending in _locked are for who holds the lock, which is not held while the kernel purges.
 // Cost:    one system call a run.
-// Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 3.4 (pages are decommitted).
+// Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 6, G (pages are decommitted).
 #pragma once
 
 #include <cairn/platform/vm.hpp>

@@ -8,7 +8,7 @@
 // Threads: any; one lock, under which a stripe's may be taken, and which is not held while the kernel purges.
 // Errors:  no run when the operating system has none.
 // Cost:    a lock; a system call for 32 MiB of new address space at a time.
-// Source:  LKmalloc, section 3.4 (stripes, whose pages are committed and decommitted).
+// Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 
 #include <cairn/run/run_stripes.hpp>

@@ -9,7 +9,7 @@
 //          kernel purges.
 // Errors:  nullptr when neither the free runs nor the operating system can serve.
 // Cost:    a lock and a bitmap search; a system call for 32 MiB of new address space at a time.
-// Source:  LKmalloc, section 3.4 (stripes, whose pages are committed and decommitted).
+// Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 
 #include <cairn/run/run_growth.hpp>

@@ -9,7 +9,7 @@
 // Threads: the caller holds the run heap's lock.
 // Cost:    a bitmap search over 8 words; aligned requests may look at the runs of a few lengths.
 // Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags (LKmalloc,
-//          3.3).
+//          section 6, C).
 #pragma once
 
 #include <cairn/run/segment.hpp>

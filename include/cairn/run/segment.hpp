@@ -12,7 +12,7 @@
 // Threads: kinds[] is read by all without a lock and written by who holds the slot (the run heap's lock, or
 //          the owner of the run).
 // Cost:    five slots in 512, of which only the touched pages are resident.
-// Source:  4 MB stripes with a table (LKmalloc, section 3.4); metadata apart (Wen and Deng, 3.2.2).
+// Source:  4 MB stripes with a table (LKmalloc, section 6, G); metadata apart (Wen and Deng, section 3.2.2).
 #pragma once
 
 #include <cairn/core/bits.hpp>

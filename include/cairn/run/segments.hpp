@@ -10,7 +10,7 @@
 // Errors:  nullptr when the operating system has no more.
 // Cost:    a system call each time, and a look at each segment that has room; one more for the guard of each of the first 128
 //          windows.
-// Source:  LKmalloc, section 3.4 (stripes).
+// Source:  LKmalloc, section 6, G (stripes).
 #pragma once
 
 #include <cairn/run/window_parts.hpp>

@@ -7,7 +7,7 @@
 // Keeps:   a run is in one place at most; all together have 4 MiB at most, however many threads there are.
 // Threads: any. The descriptors of a run go along with it.
 // Cost:    an exchange each, or a load where there is nothing.
-// Source:  the caches of large objects that allocators with a heap for each thread have (Wen and Deng, section 2.3), bounded here.
+// Source:  docs/decisions/a-freed-run-waits-for-its-thread.md.
 #pragma once
 
 #include <cairn/run/segment.hpp>

@@ -9,7 +9,7 @@
 //          most 1 + 1/steps times the request, below it at most 15 bytes larger.
 // Threads: constants.
 // Cost:    class_of is one load up to `table_limit`, some ten instructions above it.
-// Source:  Hoard, section 3: size classes a power of b apart, b = 1.2, bound internal fragmentation by b.
+// Source:  Hoard, section 3: size classes a power of b apart bound internal fragmentation by b; section 5: b = 1.2.
 #pragma once
 
 #include <cairn/core/bits.hpp>

@@ -6,7 +6,7 @@
 // Keeps:   u is the sum of `accounted` blocks, a the sum of `extent`, of the superblocks that have joined.
 // Threads: the heap's own thread, or who has the heap to itself.
 // Cost:    a few instructions.
-// Source:  Hoard, section 3.1 (u_i and a_i); brought up to date at borders instead of at each call.
+// Source:  Hoard, section 3 (u_i and a_i); brought up to date at borders instead of at each call.
 #pragma once
 
 #include <cairn/superblock/carving.hpp>

@@ -9,7 +9,7 @@
 // Threads: any.
 // Errors:  nullptr when out of memory.
 // Cost:    a lock for each superblock; one that goes from class to class does not pass the run heap.
-// Source:  Hoard, section 3.2: a superblock without live blocks may be used for any class.
+// Source:  Hoard, section 3: a superblock without live blocks may be used for any class.
 #pragma once
 
 #include <cairn/superblock/maker.hpp>

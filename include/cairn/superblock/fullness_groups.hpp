@@ -8,7 +8,7 @@
 //          the one that was freed into last comes first (move to front).
 // Threads: the owner of the heap, or who holds its lock.
 // Cost:    a few loads and stores; the emptiest superblock by one bitmap a group.
-// Source:  Hoard, section 3.1; four groups and their hysteresis as in NBmalloc, section 3.
+// Source:  Hoard, section 3.1. Six groups: docs/decisions/a-sixth-may-be-free.md.
 #pragma once
 
 #include <cairn/run/segment.hpp>

@@ -10,7 +10,7 @@
 // Threads: any; one lock, held for some tens of instructions.
 // Errors:  nullptr when out of memory.
 // Cost:    one lock for each superblock moved.
-// Source:  Hoard, sections 3.1 and 3.2 (heap 0).
+// Source:  Hoard, sections 3.1 and 3.4 (heap 0).
 #pragma once
 
 #include <cairn/superblock/block_check.hpp>

@@ -14,7 +14,7 @@
 //          does not change except by whoever empties that queue, or from 0.
 // Threads: any. The list is pushed by many and taken whole, so there is no ABA: a push that finds the same
 //          first block and count finds a list that it may extend.
-// Source:  remote free lists are NBmalloc's (section 4.2: the IBM free-list); taking the list whole instead
+// Source:  remote free lists are NBmalloc's (section 5: the IBM free-list); taking the list whole instead
 //          of popping makes its version tags unnecessary.
 #pragma once
 

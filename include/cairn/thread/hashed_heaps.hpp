@@ -7,7 +7,7 @@
 // Keeps:   each heap and its lock on cache lines of their own.
 // Threads: any; who uses a heap holds its lock.
 // Cost:    a hash of a few multiplications.
-// Source:  Hoard, section 3.1 and LKmalloc, section 3.1 choose a heap by the thread's id.
+// Source:  Hoard, section 3, and LKmalloc, section 6, F choose a heap by the thread's id.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

@@ -8,7 +8,7 @@
 // Keeps:   a heap that is too empty is on the list of those to visit; each superblock is in one place.
 // Threads: the heap's own thread, or who holds its guard; notices may arrive from any.
 // Cost:    some tens of instructions at each border, a lock for each superblock that moves.
-// Source:  Hoard, sections 3.1 and 3.2, with the accounting done at borders instead of at each call.
+// Source:  Hoard, sections 3.1 and 3.4, with the accounting done at borders instead of at each call.
 #pragma once
 
 #include <cairn/superblock/account.hpp>

@@ -10,7 +10,7 @@
 // Threads: the heap's.
 // Errors:  nullptr when out of memory, or when visits come first.
 // Cost:    bitmap searches; a lock where the global heap is asked.
-// Source:  Hoard, section 3.2 (malloc: heap i, then heap 0, then the operating system).
+// Source:  Hoard, section 3.4 (malloc: heap i, then heap 0, then the operating system).
 #pragma once
 
 #include <cairn/thread/holdings.hpp>

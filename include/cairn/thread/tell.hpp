@@ -8,7 +8,7 @@
 //          not come by, is one to visit.
 // Threads: any that holds no lock and visits nobody.
 // Cost:    a push, at times a lock; once in some tens of remote frees.
-// Source:  Hoard, section 3.2, where each free does this.
+// Source:  Hoard, section 3.4, where each free does this.
 #pragma once
 
 #include <cairn/thread/heap_registry.hpp>

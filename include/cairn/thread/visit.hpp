@@ -9,7 +9,7 @@
 // Threads: any; one visitor at a time, and none while the owner is inside.
 // Errors:  converts to false when nobody could get in: nothing is done, nothing has changed.
 // Cost:    two or three heavy fences, more only where there is very much to give; the owner's fast path is not held up.
-// Source:  Hoard, section 3.2: the thread that frees, whoever it is, moves a superblock to heap 0 when heap i gets too
+// Source:  Hoard, section 3.4: the thread that frees, whoever it is, moves a superblock to heap 0 when heap i gets too
 //          empty. There it holds heap i's lock.
 #pragma once
 
