@@ -91,7 +91,7 @@ inline bool releases(int order) {
     return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
-/// `Chooser`: choose(count), where there are several ways; grew(location, message), for who keeps accounts.
+/// `choose(count)` says which way is taken, where there are so many.
 class Memory {
 public:
     void clear() {

@@ -2,8 +2,8 @@
 //
 // Statistics: what an allocator can say about itself, as plain numbers.
 //
-// Adds:    nothing; the record that heaps fill and reports (text, JSON, mallinfo) read. Units:   bytes unless
-//          the name says otherwise. A field that a heap does not keep is 0.
+// Adds:    nothing; the record that heaps fill and reports (text, JSON, mallinfo) read.
+// Units:   bytes unless the name says otherwise. A field that a heap does not keep is 0.
 // Threads: a value; filling it while other threads run gives a picture that is consistent per field only.
 #pragma once
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // CPU: a hint for spin loops, one for the cache, and the clock that costs least.
+//
+// Threads: any.
+// Cost:    an instruction or two; ticks_in_order() waits for what was begun before.
 #pragma once
 
 #include <cairn/platform/features.hpp>

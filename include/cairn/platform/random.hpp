@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Random: a secret that differs from process to process, and a mixer to draw words from it.
+// Random: a secret that differs from process to process, and a mixer, to draw words from it.
 //
 // Needs:   the kernel's AT_RANDOM bytes (there before libc is ready).
-// Threads: `secret` any; a `RandomStream` belongs to whoever holds its lock.
+// Threads: any.
 // Cost:    a handful of instructions.
 #pragma once
 

@@ -4,8 +4,8 @@
 //
 // Adds:    malloc, free, and growing or shrinking in place; a block of up to 256 KiB goes to who has just freed one like it.
 // Needs:   RunHeap below.
-// Keeps:   the block's size stands in its descriptor, and whether it is live: beside that of the size, not among the slots' kinds, since
-//          those of 64 slots share a line.
+// Keeps:   the block's size stands in its descriptor, and whether it is live too: not among the slots' kinds, of which 64 share
+//          a line.
 // Threads: any; who frees a block twice at one time from two threads is caught by the exchange of that word.
 // Errors:  nullptr.
 // Cost:    the lock of a stripe of runs, or an exchange; no clearing of memory that is clean already.

@@ -3,9 +3,9 @@
 // Emptiness: how much free memory a heap may hold, and when the heap looks.
 //
 // Adds:    the emptiness invariant of Hoard with its constants, and the border at which a free looks around.
-// Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or holds no superblock that is
-//          at least f empty besides the one that each class allocates from. Between two looks u falls by at
-//          most one step of each superblock.
+// Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or has no superblock without live blocks outside
+//          of its bins; after a visit (thread/visit.hpp) none there that is at least f empty. Between two looks u falls
+//          by at most one step of each superblock.
 // Threads: pure functions.
 // Source:  Hoard, section 3.1: u_i >= a_i - K S and u_i >= (1 - f) a_i. f is 1/6 in the flagship, 1/4 there.
 #pragma once

@@ -5,8 +5,9 @@
 // Adds:    acquire (a superblock of a class), fresh (a new one), release (a thread heap's surplus),
 //          and the reclaiming of superblocks that empty out here through remote frees.
 // Needs:   SuperblockMaker below; the heaps' in-trays.
-// Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody's else to touch but for
-//          pushes on its remote word; one without live blocks is a free run, usable for any class.
+// Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody else's to touch but for
+//          pushes on its remote word; one without live blocks stays, and becomes one of any class, or a free run, before
+//          memory is taken that nothing has used yet.
 // Threads: any; one lock, held for some tens of instructions.
 // Errors:  nullptr when out of memory.
 // Cost:    one lock for each superblock moved.

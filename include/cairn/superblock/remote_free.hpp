@@ -7,7 +7,7 @@
 // Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner. Each further step of
 //          frees, while the owner has not come by, is told as well.
 // Threads: any.
-// Cost:    one compare-exchange on the shared line, one write to the last block. The owner's line is not touched.
+// Cost:    one compare-exchange on the remote line, one write to the last block. The owner's line is not touched.
 #pragma once
 
 #include <cairn/superblock/superblock.hpp>

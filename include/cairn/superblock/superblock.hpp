@@ -9,8 +9,8 @@
 //          the block is free, up to 1 in 2^47: the cookie's top bit is set, so no user pointer and no small
 //          number decodes so. That is the mark by which a double free is known, at no further memory access.
 //          A link overwritten after the free does not decode, and is found when the block is popped.
-// Threads: the owner; `check_block` and the SharedLine any.
-// Cost:    pop 10 instructions, push 12, with their checks.
+// Threads: the owner; `may_be_free`, and `looks_free` by the SharedLine, any.
+// Cost:    pop 13 instructions, push 12, with their checks.
 // Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5).
 #pragma once
 

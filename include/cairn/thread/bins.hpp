@@ -5,7 +5,7 @@
 // Adds:    an array that never holds a null pointer: an empty bin has a superblock whose list is empty for ever,
 //          so that malloc's fast path asks one question.
 // Needs:   OwnerLine.
-// Threads: the heap's. A visitor may empty a bin while the heap's thread looks at it ; what each of them may do with
+// Threads: the heap's. A visitor may empty a bin while the heap's thread looks at it; what each of them may do with
 //          the superblock it finds is settled by sync::Presence. acquire and release pair with each other: what the visitor
 //          did with a superblock that it puts back is seen.
 // Cost:    a load.

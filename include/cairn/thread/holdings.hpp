@@ -112,7 +112,7 @@ public:
         give_each([&] { return places_.any(); });
     }
 
-    /// The superblocks without live blocks, down to the free runs. False if there was none to give.
+    /// The superblocks without live blocks, likewise. False if there was none to give.
     bool give_empty() {
         const std::size_t before = held();
         give_each([&] { return places_.empty(); });
