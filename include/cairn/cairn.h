@@ -77,7 +77,7 @@ size_t cairn_purge(void);
 // are in, and must not be called by a signal handler that interrupts one.
 typedef struct cairn_heap cairn_heap;
 
-// A new heap without blocks. Null with errno ENOMEM when out of memory. Cost: some 6 KiB; memory for blocks
+// A new heap without blocks. Null with errno ENOMEM when out of memory. Cost: 7.5 KiB; memory for blocks
 // is taken in steps of 64 KiB of address space and 4 KiB of memory a size class.
 cairn_heap *cairn_heap_create(void);
 
