@@ -86,8 +86,9 @@ int run_word(int count, char **words) {
     replay_command
         ->add_option("--timeout", replay_request.timeout, "Seconds without progress that are too many (60)")
         ->check(CLI::Range(2, 86400));
-    replay_command->add_flag("!--no-touch", replay_request.touch,
-                             "Write to both ends of a block only, not to all of its pages");
+    replay_command->add_flag_callback(
+        "--no-touch", [&] { replay_request.touch = false; },
+        "Write to both ends of a block only, not to all of its pages");
     replay_command->add_option("--json", replay_request.json, "A file for all that was measured");
 
     for (const LabWord &word : lab_words) {

@@ -44,6 +44,11 @@ said=$(CAIRN_OPTIONS=nothing:1 "$cairn" info 2>&1 >/dev/null)
 [ "$("$cairn" --version)" = "cairn $("$cairn" info --json | sed -n 's/^  "version": "\(.*\)",$/\1/p')" ] ||
     fail "versions differ"
 
+# The help of each word names options as they are typed.
+for word in run trace trace-info replay info; do
+    ! "$cairn" $word --help | grep -q -- '--[a-z-]*{' || fail "$word --help: $("$cairn" $word --help)"
+done
+
 # What can not be written is an error.
 full=$scratch/full
 { mknod "$full" c 1 7 && : >"$full"; } 2>/dev/null || full=/dev/full
