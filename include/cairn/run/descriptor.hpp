@@ -31,7 +31,7 @@ enum class Place : std::uint8_t {
 
 /// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock.
 struct alignas(platform::line_pair) OwnerLine {
-    std::uintptr_t free;     ///< first free block; odd: the list is empty (FreeList)
+    std::uintptr_t free;     ///< first free block; odd: the list is empty (superblock::is_end)
     std::uint64_t cookie;    ///< secret of this superblock, links are encoded with it
     std::int32_t above;      ///< live blocks above `border`; a free that brings it to 0 looks around
     std::int32_t border;     ///< live blocks == border + above
@@ -56,7 +56,7 @@ struct alignas(platform::line_pair) SharedLine {
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
                ///< sync::Presence's begin and end (any: quick_find)
     std::uint64_t reciprocal; ///< the least number above 2^64 / block size
-    std::uint64_t key; ///< the owner's cookie and the superblock's address: makes an encoded link an offset
+    std::uint64_t key;        ///< the cookie xor the superblock's address: makes an encoded link an offset
     std::atomic<std::uint32_t>
         starts_below;         ///< tells the starts of blocks that were carved (is_block_start); relaxed:
                               ///< a block was carved in its pointer's own history. Of a large run: 1 while
