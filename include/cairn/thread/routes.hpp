@@ -3,7 +3,7 @@
 // Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an
 // owner-routed heap.
 //
-// Adds:    getSize, remote frees, first-class heaps, trimming, the end of a thread, the repair after a fork.
+// Adds:    getSize, remote frees, long blocks, trimming, the end of a thread, the repair after a fork.
 // Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any.
