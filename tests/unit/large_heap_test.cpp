@@ -25,6 +25,13 @@ protected:
         bool clean;
     };
 
+    using Freed = LargeHeap::Freed;
+
+    /// Whether it was a block.
+    bool free(OwnerLine *line, unsigned who = SpareRuns::nobody) {
+        return heap_.free(line, who) != Freed::nothing;
+    }
+
     Block malloc(std::size_t size, std::size_t alignment = 1) {
         bool clean = false;
         void *const p = heap_.malloc(size, alignment, clean);
@@ -50,7 +57,7 @@ protected:
 
 TEST_F(LargeHeapTest, ABlockIsNoRestOfWhatWasThereBefore) {
     const Block before = malloc(1_MiB);
-    heap_.free(before.line);
+    free(before.line);
     for (unsigned i = 0; i < 16; ++i) {
         shared_of(before.line)[i].rest = 3; // a superblock lay there
     }
@@ -75,7 +82,7 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
         }
         expect_live(align_up(size, slot_size), 1);
         block.p[0] = block.p[usable - 1] = 1;
-        EXPECT_TRUE(heap_.free(block.line));
+        EXPECT_TRUE(free(block.line));
         EXPECT_NE(kind(block.p), SlotKind::large);
         expect_live(0, 0);
     }
@@ -84,14 +91,15 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
 TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     bool clean = false;
     const auto malloc = [&](std::size_t size, unsigned who, std::size_t alignment = 1) {
-        return static_cast<char *>(heap_.malloc(size, alignment, clean, who));
+        void *const spare = heap_.malloc_spare(size, alignment, who);
+        return static_cast<char *>(spare != nullptr ? spare : heap_.malloc(size, alignment, clean, who));
     };
     char *const p = malloc(100000, 1);
     std::memset(p, 1, 100000);
-    EXPECT_TRUE(heap_.free(line_of(p), 1));
+    EXPECT_EQ(heap_.free(line_of(p), 1), Freed::kept);
     expect_live(0, 0);
     EXPECT_EQ(runs_.dirty_bytes(), 0u) << "it is kept";
-    EXPECT_FALSE(heap_.free(line_of(p), 1)) << "no more";
+    EXPECT_FALSE(free(line_of(p), 1)) << "no more";
     EXPECT_EQ(kind(p), SlotKind::large) << "the kinds are let alone";
     EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
 
@@ -101,7 +109,6 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     EXPECT_NE(malloc(100000, SpareRuns::nobody), p);
     expect_live(2 * 3 * slot_size + 4 * slot_size, 4);
     ASSERT_EQ(malloc(70000, 1), p) << "as many slots";
-    EXPECT_FALSE(clean);
     EXPECT_EQ(LargeHeap::size_of(line_of(p)), align_up(70000, platform::smallest_page));
     EXPECT_EQ(kind(p), SlotKind::large);
     EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
@@ -110,10 +117,10 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     // One lies in a place; what it drives out is free for all, and so is a long one.
     char *const q = malloc(256_KiB, 1);
     char *const r = malloc(256_KiB + 1, 1);
-    EXPECT_TRUE(heap_.free(line_of(p), 1));
-    EXPECT_TRUE(heap_.free(line_of(q), 1));
+    EXPECT_EQ(heap_.free(line_of(p), 1), Freed::kept);
+    EXPECT_EQ(heap_.free(line_of(q), 1), Freed::run);
     EXPECT_EQ(runs_.dirty_bytes(), 2 * slot_size);
-    EXPECT_TRUE(heap_.free(line_of(r), 1));
+    EXPECT_EQ(heap_.free(line_of(r), 1), Freed::run);
     EXPECT_EQ(runs_.dirty_bytes(), 7 * slot_size);
     EXPECT_EQ(heap_.give_up_spares(), 4 * slot_size);
     EXPECT_EQ(runs_.dirty_bytes(), 11 * slot_size);
@@ -135,7 +142,7 @@ TEST_F(LargeHeapTest, ThreadsWithHomesOfTheirOwnDoNotMeet) {
 /// The fork came while another thread freed a block: some of its slots are free ones already.
 TEST_F(LargeHeapTest, ABlockThatWasJustFreedIsFreeInTheChildOfAFork) {
     const Block block = malloc(1_MiB);
-    EXPECT_TRUE(heap_.free(block.line, 1));
+    EXPECT_TRUE(free(block.line, 1));
     Segment *const segment = Segment::of(block.line);
     const unsigned slot = segment->slot_of(block.line);
     segment->set_kinds(slot, 1, SlotKind::large);
@@ -149,7 +156,7 @@ TEST_F(LargeHeapTest, ABlockThatWasJustFreedIsFreeInTheChildOfAFork) {
 TEST_F(LargeHeapTest, ASpareRunIsFreeInTheChildOfAFork) {
     bool clean = false;
     void *const p = heap_.malloc(256_KiB, 1, clean, 1);
-    EXPECT_TRUE(heap_.free(line_of(p), 1));
+    EXPECT_TRUE(free(line_of(p), 1));
     heap_.forget_spares();
     runs_.repair_after_fork();
     EXPECT_EQ(runs_.dirty_bytes(), 256_KiB);
@@ -162,7 +169,7 @@ TEST_F(LargeHeapTest, AlignmentUpToTheLargest) {
             const Block block = malloc(size, alignment);
             ASSERT_NE(block.p, nullptr) << size << " at " << alignment;
             EXPECT_TRUE(is_aligned(block.p, alignment));
-            EXPECT_TRUE(heap_.free(block.line));
+            EXPECT_TRUE(free(block.line));
         }
     }
 }
@@ -172,11 +179,11 @@ TEST_F(LargeHeapTest, CleanMemoryIsZeroAndUsedMemoryIsNotCalledSo) {
     EXPECT_TRUE(first.clean);
     EXPECT_TRUE(std::all_of(first.p, first.p + 1_MiB, [](char c) { return c == 0; }));
     std::memset(first.p, 'x', 1_MiB);
-    heap_.free(first.line);
+    free(first.line);
     const Block second = malloc(1_MiB);
     EXPECT_EQ(second.p, first.p) << "memory that is there costs no fault";
     EXPECT_FALSE(second.clean);
-    heap_.free(second.line);
+    free(second.line);
     runs_.purge(0);
     const Block third = malloc(1_MiB);
     EXPECT_TRUE(third.clean);
@@ -187,7 +194,7 @@ TEST_F(LargeHeapTest, KnowsWhetherABlockFitsIntoUsedMemory) {
     EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1)) << "there is none";
     const Block block = malloc(300_KiB);
     EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1));
-    heap_.free(block.line);
+    free(block.line);
     EXPECT_TRUE(heap_.fits_used_run(320_KiB, 1));
     EXPECT_FALSE(heap_.fits_used_run(321_KiB, 1)) << "a slot more";
     EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1_MiB)) << "not at such a place";
@@ -195,8 +202,8 @@ TEST_F(LargeHeapTest, KnowsWhetherABlockFitsIntoUsedMemory) {
 
 TEST_F(LargeHeapTest, ABlockIsFreedOnce) {
     const Block block = malloc(300_KiB);
-    EXPECT_TRUE(heap_.free(block.line));
-    EXPECT_FALSE(heap_.free(block.line));
+    EXPECT_TRUE(free(block.line));
+    EXPECT_FALSE(free(block.line));
     expect_live(0, 0);
     EXPECT_EQ(runs_.dirty_bytes(), 320_KiB);
 }
@@ -211,7 +218,7 @@ TEST_F(LargeHeapTest, ABlockIsFreedOnceByThreadsAtOneTime) {
             while (ready != 2) {
                 platform::cpu_relax();
             }
-            freed += heap_.free(block.line);
+            freed += free(block.line);
         };
         std::thread other(work);
         work();
@@ -238,7 +245,7 @@ TEST_F(LargeHeapTest, GrowsInPlaceWhereNothingIsBehindIt) {
     EXPECT_FALSE(heap_.resize_in_place(block.line, LargeHeap::largest + 1));
     EXPECT_EQ(LargeHeap::size_of(block.line), 1_MiB) << "nothing has changed";
     expect_live(1_MiB + 128_KiB, 2);
-    heap_.free(behind.line);
+    free(behind.line);
     EXPECT_TRUE(heap_.resize_in_place(block.line, 1_MiB + 1));
 }
 
@@ -299,7 +306,7 @@ TEST_F(LargeHeapTest, RandomOperationsAgreeWithTheModel) {
                 }
                 ASSERT_EQ(LargeHeap::size_of(line_of(p)), align_up(block.size, platform::smallest_page));
             } else {
-                ASSERT_TRUE(heap_.free(line_of(p)));
+                ASSERT_TRUE(free(line_of(p)));
                 bytes -= align_up(block.size, slot_size);
                 live.erase(one);
             }

@@ -139,7 +139,11 @@ TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
     constexpr unsigned who = 3;
     bool clean = false;
-    const auto malloc = [&] { return levels->long_blocks().malloc(2 * slot_size, 16, clean, who); };
+    const auto malloc = [&] {
+        auto &blocks = levels->long_blocks();
+        void *const spare = blocks.malloc_spare(2 * slot_size, 16, who);
+        return spare != nullptr ? spare : blocks.malloc(2 * slot_size, 16, clean, who);
+    };
     const auto wait = [&] {
         void *const p = malloc();
         levels->long_blocks().free(superblock::find(p, "free of"), p, who);

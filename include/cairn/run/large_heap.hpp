@@ -33,17 +33,9 @@ public:
     LargeHeap(const LargeHeap &) = delete;
     LargeHeap &operator=(const LargeHeap &) = delete;
 
-    /// size <= longest, alignment <= largest_alignment. `who`: a number of the thread, for what it has freed last.
+    /// size <= longest, alignment <= largest_alignment. `who`: a number of the thread, for its home among the stripes.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = SpareRuns::nobody) {
         const unsigned slots = slots_for(size);
-        if (has_spare(slots, alignment, who)) {
-            OwnerLine *const spare = spares_.take(who);
-            if (spare != nullptr && spare->slots == slots) {
-                clean = false;
-                return begin(spare, size);
-            }
-            retire(spare);
-        }
         const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now,
                                        RunHeap::home_of(who));
         if (run.first == nullptr) {
@@ -59,10 +51,23 @@ public:
         return begin(run.first, size);
     }
 
+    /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
+    void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
+        const unsigned slots = slots_for(size);
+        if (!has_spare(slots, alignment, who)) {
+            return nullptr;
+        }
+        OwnerLine *const spare = spares_.take(who);
+        if (spare != nullptr && spare->slots == slots) {
+            return begin(spare, size);
+        }
+        retire(spare);
+        return nullptr;
+    }
+
     /// Whether such a block would lie in memory that was used before. A hint: other threads take runs too.
-    bool fits_used_run(std::size_t size, std::size_t alignment, unsigned who = SpareRuns::nobody) {
-        return has_spare(slots_for(size), alignment, who) ||
-               runs_.has_dirty(slots_for(size), slots_of_alignment(alignment));
+    bool fits_used_run(std::size_t size, std::size_t alignment) {
+        return runs_.has_dirty(slots_for(size), slots_of_alignment(alignment));
     }
 
     /// Runs that were kept for who has freed them become free ones. Bytes.
@@ -79,18 +84,20 @@ public:
 
     static std::size_t size_of(const OwnerLine *first) { return shared_of(first)->block_size; }
 
-    /// False if the block is not live any more. `who`: as for malloc.
-    bool free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
+    enum class Freed : unsigned char { nothing, kept, run }; ///< nothing: the block is not live any more
+
+    /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: as for malloc.
+    Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
         // relaxed: that it is one operation keeps two threads apart; what the run holds is handed over by the
         // lock that release() takes.
         if (shared_of(first)->starts_below.exchange(0, std::memory_order_relaxed) == 0) {
-            return false;
+            return Freed::nothing;
         }
         if (who != SpareRuns::nobody && first->slots <= SpareRuns::most_slots) {
             first = spares_.put(who, first);
         }
         retire(first);
-        return true;
+        return first != nullptr ? Freed::run : Freed::kept;
     }
 
     /// True if the block now has room for `size` where it is.

@@ -48,9 +48,10 @@ public:
 
     LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
-    /// Whether a long block would take more memory from the operating system than ever was taken. A hint: others take some too.
-    bool would_grow(std::size_t size, std::size_t alignment, unsigned who) {
-        return !long_blocks_.is_there(size, alignment, who) && runs_.would_grow(size);
+    /// Whether a block of a growth step or more would take more memory from the operating system than ever was taken. A hint: others
+    /// take some too.
+    bool would_grow(std::size_t size, std::size_t alignment) {
+        return size >= growth_step && !long_blocks_.is_there(size, alignment) && runs_.would_grow(size);
     }
 
     /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.

@@ -25,16 +25,21 @@ public:
         : global_(global), large_(large), huge_(huge) {}
 
     /// Whether memory that was used before lies free for such a block. A hint: others take memory too.
-    bool is_there(std::size_t size, std::size_t alignment, unsigned who) {
+    bool is_there(std::size_t size, std::size_t alignment) {
         return is_huge(size, alignment) ? huge_.cached_bytes() >= size
-                                        : large_.fits_used_run(size, alignment, who);
+                                        : large_.fits_used_run(size, alignment);
     }
 
-    /// `who`: a number of the thread, for what it has freed last; 0: none.
+    /// What this thread has freed last, if that will do: for such a block nothing grows. Else nullptr.
+    void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
+        return large_.malloc_spare(size, alignment, who);
+    }
+
+    /// `who`: a number of the thread; 0: none.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
         size += size == 0; // a block of no bytes has an address of its own too
         const bool huge = is_huge(size, alignment);
-        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment, who))) {
+        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment))) {
             global_.make_room(SIZE_MAX);
         }
         void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);
@@ -65,10 +70,16 @@ public:
         return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
     }
 
-    void free(const Found &found, void *p, unsigned who = 0) {
-        if (found.kind == Found::large ? !large_.free(found.line, who) : !huge_.free(p)) {
+    /// Whether memory has become free by it.
+    bool free(const Found &found, void *p, unsigned who = 0) {
+        using Freed = LargeHeap::Freed;
+        const Freed freed = found.kind == Found::large ? large_.free(found.line, who)
+                            : huge_.free(p)            ? Freed::run
+                                                       : Freed::nothing;
+        if (freed == Freed::nothing) {
             superblock::invalid("free of", p, "which is free already or inside a block");
         }
+        return freed == Freed::run;
     }
 
 private:

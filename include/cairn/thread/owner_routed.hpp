@@ -80,7 +80,7 @@ public:
         const OwnerLine *const quick = superblock::quick_find(address_of(p));
         std::size_t before = CAIRN_LIKELY(quick != nullptr) ? shared_of(quick)->block_size : 0;
         if (CAIRN_UNLIKELY(before == 0)) {
-            const Found found = this->find(p, "realloc of");
+            const Found found = superblock::find(p, "realloc of");
             if (found.kind != Found::block) {
                 return reallocate_long(found, p, size);
             }

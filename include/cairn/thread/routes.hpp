@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an
-// owner-routed heap.
+// Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an owner-routed heap.
 //
 // Adds:    getSize, remote frees, long blocks, trimming, the end of a thread, the repair after a fork.
 // Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
@@ -17,9 +16,9 @@
 
 namespace cairn {
 
-/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known; `Life::returned()` when one
-/// frees at a border whose absence was told (Attendance); `Life::grew()` when memory was taken from the operating system;
-/// `Life::surplus()` when free memory lies about in quantity.
+/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known; `Life::returned()` when one frees
+/// at a border whose absence was told (Attendance); `Life::grew()` when memory was taken from the operating system; `Life::surplus()`
+/// when free memory lies about in quantity.
 template <class Classes, class Discipline, class Life>
 class Routes {
 public:
@@ -33,8 +32,9 @@ public:
     /// Usable bytes of a live block.
     std::size_t getSize(const void *p) {
         const OwnerLine *const quick = superblock::quick_find(address_of(p));
-        return CAIRN_LIKELY(quick != nullptr) ? shared_of(quick)->block_size
-                                              : size_of(find(p, "size asked of"), p, "size asked of");
+        return CAIRN_LIKELY(quick != nullptr)
+                   ? shared_of(quick)->block_size
+                   : size_of(superblock::find(p, "size asked of"), p, "size asked of");
     }
 
     /// The calling thread ends: its heap goes to the next one.
@@ -66,8 +66,6 @@ public:
 
 protected:
     using Found = superblock::Found;
-
-    static Found find(const void *p, const char *what) { return superblock::find(p, what); }
 
     std::size_t size_of(const Found &found, const void *p, const char *what) {
         if (found.kind != Found::block) {
@@ -108,10 +106,12 @@ protected:
         return p != nullptr || !give_up_caches() ? p : threads_.malloc_class(c, Growth::now);
     }
 
-    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
+    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) { // false so far
         const unsigned who = threads_.mine()->holdings().number();
-        if (size >= Level::growth_step && threads_.free_bytes() > Discipline::bins_step &&
-            levels_.would_grow(size, alignment, who)) {
+        if (void *const p = levels_.long_blocks().malloc_spare(size, alignment, who)) {
+            return p;
+        }
+        if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
             threads_.give_empty(); // to pay with
         }
         void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
@@ -133,8 +133,8 @@ protected:
     CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
         OwnerLine *const s = superblock::superblock_at(address_of(p));
         if (s == nullptr) {
-            levels_.long_blocks().free(superblock::find_long(p, "free of"), p, heap->holdings().number());
-            return note_surplus();
+            const Found found = superblock::find_long(p, "free of");
+            return levels_.long_blocks().free(found, p, heap->holdings().number()) ? note_surplus() : void();
         }
         superblock::check_live(s, p, "free of", levels_);
         free_of_others(s, address_of(p), heap);
