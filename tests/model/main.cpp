@@ -17,6 +17,8 @@ namespace cairn::model {
 namespace {
 
 AnyKernel *kernels = nullptr;
+AnyKernel **end_of_kernels = &kernels;
+std::uint64_t seed_of_run = 1;
 
 constexpr std::size_t stack_bytes = 256 << 10;
 
@@ -37,7 +39,6 @@ struct Report {
 struct Settings {
     bool is_long = false;
     bool quiet = false;
-    std::uint64_t seed = 1;
     std::uint64_t by_chance = 0; ///< so many executions, by chance
     std::uint64_t limit = 0;     ///< at most so many of each kernel; 0: as it says itself
     std::string replay;
@@ -133,7 +134,7 @@ Report explore(const AnyKernel &kernel, const Options &options, const Settings &
         limit = options.short_executions;
     }
     limit = settings.limit != 0 ? settings.limit : limit;
-    Explorer explorer(options, kernel.threads, settings.seed * 0x9e3779b97f4a7c15u);
+    Explorer explorer(options, kernel.threads, seed_of_run * 0x9e3779b97f4a7c15u);
     if (!settings.replay.empty()) {
         explorer.follow(settings.replay);
         g.telling = !settings.is_late;
@@ -279,6 +280,10 @@ bool run(const AnyKernel &kernel, const Settings &settings) {
         }
         return false;
     }
+    if (options.comparison != nullptr) {
+        return !settings.replay.empty() ||
+               options.comparison->is_right(kernel.program, report.outcomes, report.all);
+    }
     if (!settings.quiet) {
         print(kernel, options, report);
     }
@@ -323,11 +328,11 @@ bool is_named(const AnyKernel &kernel, std::string_view word) {
 } // namespace
 
 void enter(AnyKernel &kernel) {
-    AnyKernel **at = &kernels;
-    while (*at != nullptr) {
-        at = &(*at)->next;
-    }
-    *at = &kernel;
+    *end_of_kernels = &kernel;
+    end_of_kernels = &kernel.next;
+}
+std::uint64_t seed() {
+    return seed_of_run;
 }
 
 } // namespace cairn::model
@@ -360,7 +365,7 @@ int main(int argc, char **argv) {
         } else if (word == "--limit" && i + 1 < argc) {
             settings.limit = static_cast<std::uint64_t>(std::atoll(argv[++i]));
         } else if (word == "--seed" && i + 1 < argc) {
-            settings.seed = static_cast<std::uint64_t>(std::atoll(argv[++i]));
+            seed_of_run = static_cast<std::uint64_t>(std::atoll(argv[++i]));
         } else if (word.substr(0, 2) == "--") {
             std::fprintf(stderr,
                          "%s [--long] [--quiet] [--limit EXECUTIONS] [--chance EXECUTIONS] [--seed N] "
@@ -378,6 +383,7 @@ int main(int argc, char **argv) {
     engine = new Engine;
     catch_signals();
     bool right = true;
+    const Comparison *comparison = nullptr;
     for (const AnyKernel *k = kernels; k != nullptr; k = k->next) {
         bool is_wanted = wanted.empty() && (settings.is_long || !k->options.only_long) &&
                          (settings.by_chance == 0 || k->options.must_fail == nullptr);
@@ -386,10 +392,14 @@ int main(int argc, char **argv) {
         }
         if (is_wanted) {
             right = run(*k, settings) && right;
+            comparison = k->options.comparison;
             if (!right && settings.quiet) {
                 return 1;
             }
         }
+    }
+    if (comparison != nullptr && settings.replay.empty() && !settings.quiet) {
+        comparison->sum_up();
     }
     return right ? 0 : 1;
 }

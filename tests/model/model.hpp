@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <set>
+#include <string>
 
 namespace cairn::model {
 
@@ -27,6 +29,16 @@ enum class Explore : std::uint8_t {
     all,     ///< every execution; to compare with
     bounded, ///< every execution with so many preemptions at most
     random   ///< a number of them, by chance
+};
+
+/// What executions came to, as finish() named it.
+using Outcomes = std::set<std::string>;
+
+/// For kernels whose outcomes somebody else knows: after each of them, and after the last one.
+struct Comparison {
+    /// `all`: no execution was left out. What is wrong, it says itself.
+    bool (*is_right)(const void *program, const Outcomes &found, bool all);
+    void (*sum_up)();
 };
 
 struct Options {
@@ -49,6 +61,7 @@ struct Options {
     const char *outcomes = nullptr;     ///< all that finish() must have named, separated by ", "
     const char *must_fail = nullptr;    ///< the checker is tested: a failure that says so has to be found
     bool compare = false;               ///< explore with and without reduction, and compare the outcomes
+    const Comparison *comparison = nullptr; ///< says if the outcomes are right; no line of its own
 };
 
 /// In a thread or in finish(): the execution is wrong.
@@ -65,6 +78,9 @@ void outcome_of(const int *numbers, unsigned count);
 
 /// One of `count` ways on; all are explored.
 unsigned choose(unsigned count);
+
+/// What --seed says: for kernels that are made by chance.
+std::uint64_t seed();
 
 /// In a thread: from now on it is alone, as in the child of a fork; the others have stopped wherever they were.
 void fork_alone();
