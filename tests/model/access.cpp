@@ -114,6 +114,7 @@ struct Atomic {
         const std::uint32_t since = g.explorer->since(g.current);
         const auto seen = g.memory.load(g.current, location, order, since == 0 ? 0 : since - 1, choices());
         if (seen.message == nullptr) { // nothing new, and the old has been looked at
+            g.explorer->nothing_new();
             g.cut = true;
             end_execution();
         }

@@ -180,6 +180,17 @@ public:
     /// Which messages a load may read: those of at least this number.
     std::uint32_t since(unsigned thread) const { return again_ ? 0 : nodes_[last_].since[thread]; }
 
+    /// The step that was chosen last is a load of what it has been tried with already: with `insert`, what was stored since may lie below
+    /// what its thread has seen. It sleeps, and somebody else goes on.
+    void nothing_new() {
+        Node &node = nodes_[last_];
+        node.asleep |= 1u << node.chosen;
+        const unsigned others = node.enabled & ~(node.asleep | node.seen);
+        if (options_.explore == Explore::reduced && (node.wanted & others) == 0) {
+            node.wanted |= others & -others;
+        }
+    }
+
     /// The step that was chosen last is done: it made the message `made`, it read the message `read` (0: none).
     void done(unsigned thread, std::uint32_t made, std::uint32_t read) {
         if (again_) {
