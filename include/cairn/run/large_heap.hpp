@@ -86,7 +86,7 @@ public:
 
     enum class Freed : unsigned char { nothing, kept, run }; ///< nothing: the block is not live any more
 
-    /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: as for malloc.
+    /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.
     Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
         // relaxed: that it is one operation keeps two threads apart; what the run holds is handed over by the
         // lock that release() takes.
