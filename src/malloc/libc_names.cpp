@@ -11,8 +11,8 @@
 
 extern "C" {
 
-void *memalign(std::size_t alignment, std::size_t size) noexcept;
-void *pvalloc(std::size_t size) noexcept;
+void *memalign(std::size_t alignment, std::size_t size); // no noexcept: malloc.cpp
+void *pvalloc(std::size_t size);
 
 CAIRN_EXPORT void *libc_malloc(std::size_t size) noexcept asm("__libc_malloc");
 CAIRN_EXPORT void *libc_calloc(std::size_t count, std::size_t size) noexcept asm("__libc_calloc");

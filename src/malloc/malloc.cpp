@@ -36,18 +36,20 @@ void *aligned(std::size_t alignment, std::size_t size) {
 /// Whoever takes malloc out of the archive takes what runs at start and exit as well.
 [[gnu::used]] const char *(*const with_lifecycle)() = cairn_version;
 
+// None says noexcept: glibc's headers do and musl's do not, and clang takes a definition that says less than the header, not one
+// that says more. There are no exceptions here in any case.
 extern "C" {
 
-CAIRN_EXPORT void *malloc(std::size_t size) noexcept {
+CAIRN_EXPORT void *malloc(std::size_t size) {
     void *const p = heap.try_malloc(size);
     return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
 }
 
-CAIRN_EXPORT void free(void *p) noexcept {
+CAIRN_EXPORT void free(void *p) {
     heap.free(p);
 }
 
-CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) noexcept {
+CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) {
     std::size_t bytes = 0;
     if (CAIRN_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
         return out_of_memory();
@@ -55,7 +57,7 @@ CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) noexcept {
     return with_errno(heap.malloc_zeroed(bytes));
 }
 
-CAIRN_EXPORT void *realloc(void *p, std::size_t size) noexcept {
+CAIRN_EXPORT void *realloc(void *p, std::size_t size) {
     if (p == nullptr) {
         return malloc(size);
     }
@@ -66,7 +68,7 @@ CAIRN_EXPORT void *realloc(void *p, std::size_t size) noexcept {
     return with_errno(heap.reallocate(p, size));
 }
 
-CAIRN_EXPORT void *reallocarray(void *p, std::size_t count, std::size_t size) noexcept {
+CAIRN_EXPORT void *reallocarray(void *p, std::size_t count, std::size_t size) {
     std::size_t bytes = 0;
     if (CAIRN_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
         return out_of_memory();
@@ -74,14 +76,14 @@ CAIRN_EXPORT void *reallocarray(void *p, std::size_t count, std::size_t size) no
     return realloc(p, bytes);
 }
 
-CAIRN_EXPORT void free_sized(void *p, std::size_t) noexcept {
+CAIRN_EXPORT void free_sized(void *p, std::size_t) {
     heap.free(p);
 }
-CAIRN_EXPORT void free_aligned_sized(void *p, std::size_t, std::size_t) noexcept {
+CAIRN_EXPORT void free_aligned_sized(void *p, std::size_t, std::size_t) {
     heap.free(p);
 }
 
-CAIRN_EXPORT void *aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+CAIRN_EXPORT void *aligned_alloc(std::size_t alignment, std::size_t size) {
     if (!cairn::is_power_of_two(alignment)) {
         errno = EINVAL;
         return nullptr;
@@ -90,7 +92,7 @@ CAIRN_EXPORT void *aligned_alloc(std::size_t alignment, std::size_t size) noexce
 }
 
 /// glibc's memalign rounds an odd alignment up to the next power of two.
-CAIRN_EXPORT void *memalign(std::size_t alignment, std::size_t size) noexcept {
+CAIRN_EXPORT void *memalign(std::size_t alignment, std::size_t size) {
     if (alignment > SIZE_MAX / 2 + 1) {
         errno = EINVAL;
         return nullptr;
@@ -98,7 +100,7 @@ CAIRN_EXPORT void *memalign(std::size_t alignment, std::size_t size) noexcept {
     return aligned(std::bit_ceil(alignment), size);
 }
 
-CAIRN_EXPORT int posix_memalign(void **out, std::size_t alignment, std::size_t size) noexcept {
+CAIRN_EXPORT int posix_memalign(void **out, std::size_t alignment, std::size_t size) {
     if (!cairn::is_power_of_two(alignment) || alignment < sizeof(void *)) {
         return EINVAL;
     }
@@ -110,11 +112,11 @@ CAIRN_EXPORT int posix_memalign(void **out, std::size_t alignment, std::size_t s
     return 0;
 }
 
-CAIRN_EXPORT void *valloc(std::size_t size) noexcept {
+CAIRN_EXPORT void *valloc(std::size_t size) {
     return aligned(cairn::platform::vm::page_size(), size);
 }
 
-CAIRN_EXPORT void *pvalloc(std::size_t size) noexcept {
+CAIRN_EXPORT void *pvalloc(std::size_t size) {
     const std::size_t page = cairn::platform::vm::page_size();
     if (size > SIZE_MAX - page) {
         return out_of_memory();
@@ -122,7 +124,7 @@ CAIRN_EXPORT void *pvalloc(std::size_t size) noexcept {
     return aligned(page, size == 0 ? page : cairn::align_up(size, page));
 }
 
-CAIRN_EXPORT std::size_t malloc_usable_size(void *p) noexcept {
+CAIRN_EXPORT std::size_t malloc_usable_size(void *p) {
     return p == nullptr ? 0 : heap.getSize(p);
 }
 

@@ -4,7 +4,7 @@
 # has no C++ library for musl: the headers of glibc's libstdc++ are made to do by a few declarations, of which nothing is linked.
 # Left out is what needs more than headers, or asks glibc for what musl has not; each has its reason below.
 . "$(dirname "$0")/lib/common.sh"
-packages musl-tools g++ linux-libc-dev python3
+packages musl-tools g++ clang-19 linux-libc-dev python3
 machine=$(uname -m)-linux
 mkdir -p "$work/include"
 for folder in linux asm-generic; do ln -sfn /usr/include/$folder "$work/include/$folder"; done
@@ -33,6 +33,11 @@ for source in "$root"/src/malloc/*.cpp; do
     case $source in */new_handler.cpp) exceptions=-fexceptions ;; esac
     compile "$source" "$work/$(basename "$source").o" -fPIC -I"$root/src/malloc" '-DCAIRN_VERSION="0.1.0"' $exceptions \
         -fvisibility=hidden -ftls-model=initial-exec || fail "$source does not compile"
+    # What clang says of the same headers: it is stricter where a definition differs from them.
+    clang++-19 -fsyntax-only -std=c++20 -nostdinc++ -nostdlibinc '-D__GLIBC_PREREQ(a,b)=0' -D__locale_t=locale_t \
+        -isystem "/usr/include/c++/$version" -isystem "/usr/include/$machine-gnu/c++/$version" \
+        -isystem "/usr/include/$machine-musl" -idirafter "$work/include" -include "$work/shim.hpp" -I"$root/include" -I"$root" \
+        -I"$root/src/malloc" '-DCAIRN_VERSION="0.1.0"' $exceptions "$source" || fail "$source does not compile with clang"
 done
 musl-gcc -shared -o "$work/libcairn.so" "$work"/*.cpp.o -nodefaultlibs -lgcc -lc -lgcc || fail "the library does not link"
 
