@@ -5,7 +5,8 @@
 Directives, each in a comment of its own within the first ten lines of the source:
     // env: NAME=VALUE        set for the program; may be repeated
     // ulimit-v: KB           its address space is limited (RLIMIT_AS)
-    // link: so|a|preload     linked with libcairn.so, with libcairn.a, or preloaded (the default)
+    // link: so|a|static|preload
+                              linked with libcairn.so, with libcairn.a, with that and nothing shared, or preloaded (the default)
     // library: NAME          preloaded is libcairn-NAME.so of the family; skipped where that was not built
     // expect-death: REGEX    it must be ended by SIGABRT, with REGEX found in its stderr
 Without expect-death it must end with status 0; status 77 means that it cannot run here.

@@ -17,11 +17,32 @@ extern "C" {
 [[gnu::weak]] void cxx_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
 }
 
+// What that function does, in the names of the C++ ABI. A linker takes no member out of an archive for a weak reference: a program
+// with a runtime linked statically may have no such function, but it has these if it catches std::bad_alloc.
+extern "C" {
+[[gnu::weak]] void *cxx_allocate_exception(std::size_t) asm("__cxa_allocate_exception");
+[[gnu::weak]] void cxx_throw(void *, void *, void (*)(void *)) asm("__cxa_throw");
+[[gnu::weak]] void cxx_bad_alloc_destructor(void *) asm("_ZNSt9bad_allocD1Ev");
+[[gnu::weak]] extern void *cxx_bad_alloc_type asm("_ZTISt9bad_alloc");
+struct CxxTable {
+    std::ptrdiff_t to_top;
+    void *type;
+    void *functions[1];
+};
+[[gnu::weak]] extern CxxTable cxx_bad_alloc_table asm("_ZTVSt9bad_alloc");
+}
+
 namespace {
 
 [[noreturn]] CAIRN_COLD void *throw_bad_alloc() {
     if (cxx_throw_bad_alloc != nullptr) {
         cxx_throw_bad_alloc();
+    }
+    if (cxx_allocate_exception != nullptr && cxx_throw != nullptr && cxx_bad_alloc_destructor != nullptr &&
+        &cxx_bad_alloc_type != nullptr && &cxx_bad_alloc_table != nullptr) {
+        void *const exception = cxx_allocate_exception(sizeof(void *));
+        *static_cast<void **>(exception) = cxx_bad_alloc_table.functions;
+        cxx_throw(exception, &cxx_bad_alloc_type, cxx_bad_alloc_destructor);
     }
     cairn::platform::fatal({"out of memory in operator new, and no C++ runtime to throw std::bad_alloc"});
 }
