@@ -12,14 +12,15 @@
 using namespace process_test;
 
 int main() {
-    std::size_t least = SIZE_MAX;
-    for (int round = 0; round < 10; ++round) {
-        std::size_t counts[2] = {};
-        std::atomic<int> started{0};
-        in_threads(2, [&](unsigned i) {
-            // One that has all of the memory already leaves no room for the other's stack.
+    constexpr int rounds = 10;
+    static std::size_t counts[rounds][2];
+    std::atomic<int> started{0};
+    // The same two threads in all rounds: what was freed keeps its address space, in which there may be no room for another stack.
+    in_threads(2, [&](unsigned i) {
+        for (int round = 0; round < rounds; ++round) {
+            // Nor is there if one has all of the memory before the other is there.
             ++started;
-            while (started != 2) {
+            while (started < 2 * (round + 1)) {
                 sched_yield();
             }
             constexpr std::size_t most = 4096;
@@ -35,9 +36,12 @@ int main() {
                 CHECK(static_cast<char *>(blocks[i][b])[31] == static_cast<char>(i));
                 free(blocks[i][b]);
             }
-            counts[i] = n * size;
-        });
-        const std::size_t sum = counts[0] + counts[1];
+            counts[round][i] = n * size;
+        }
+    });
+    std::size_t least = SIZE_MAX;
+    for (const auto &count : counts) {
+        const std::size_t sum = count[0] + count[1];
         least = sum < least ? sum : least;
     }
     dprintf(1, "at least %zu MiB in each round\n", least / MiB);
