@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Each form of operator delete frees what the form of operator new that it belongs to gave: the next one gets that block.
+// Those that take an alignment keep it.
 #include "process_test.hpp"
 
 #include <new>
@@ -21,6 +22,14 @@ void same_block(New get, Delete give_back) {
     void *const q = opaque(get());
     CHECK(q == p);
     give_back(q);
+}
+
+/// Several in a row: one may be aligned by chance.
+template <class New>
+void is_aligned(New get) {
+    for (int i = 0; i < 20; ++i) {
+        CHECK(reinterpret_cast<std::uintptr_t>(opaque(get())) % static_cast<std::size_t>(alignment) == 0);
+    }
 }
 
 } // namespace
@@ -47,4 +56,8 @@ int main() {
     same_block(many_aligned, [](void *p) { ::operator delete[](p, size, alignment); });
     same_block(aligned_or_null, [](void *p) { ::operator delete(p, alignment, std::nothrow); });
     same_block(many_aligned_or_null, [](void *p) { ::operator delete[](p, alignment, std::nothrow); });
+    is_aligned(aligned);
+    is_aligned(many_aligned);
+    is_aligned(aligned_or_null);
+    is_aligned(many_aligned_or_null);
 }

@@ -71,4 +71,6 @@ int main() {
     errno = 0;
     CHECK(memalign(opaque(SIZE_MAX / 2 + 2), 64) == nullptr &&
           errno == EINVAL); // no power of two is so large
+    errno = 0;
+    CHECK(memalign(opaque(SIZE_MAX / 2 + 1), 64) == nullptr && errno == ENOMEM); // that is one
 }
