@@ -40,6 +40,28 @@ void figures_move() {
     CHECK(statistics().heaps_peak >= 2);
 }
 
+/// The threads' heaps hand their superblocks, which are not empty, to the global heap, and the next thread gets them there.
+void superblocks_move() {
+    constexpr unsigned count = 20;
+    static void *blocks[count];
+    const cairn_statistics before = statistics();
+    const auto take = [](unsigned) {
+        for (void *&p : blocks) {
+            CHECK((p = std::malloc(3000)) != nullptr);
+        }
+    };
+    in_threads(1, take);
+    const cairn_statistics after = statistics();
+    CHECK(after.superblocks_fresh > before.superblocks_fresh);
+    CHECK(after.superblocks_to_global > before.superblocks_to_global);
+    for (void *const p : blocks) {
+        std::free(p);
+    }
+    in_threads(1, [](unsigned) { blocks[0] = std::malloc(3000); });
+    CHECK(blocks[0] != nullptr && statistics().superblocks_from_global > after.superblocks_from_global);
+    std::free(blocks[0]);
+}
+
 void sizes() {
     errno = 0;
     CHECK(cairn_get_statistics(nullptr) == -1 && errno == EINVAL);
@@ -47,6 +69,13 @@ void sizes() {
     errno = 0;
     s.size = sizeof s.size;
     CHECK(cairn_get_statistics(&s) == -1 && errno == EINVAL);
+    // Less than a field: no struct of any version.
+    s.size = offsetof(cairn_statistics, small_live) - 1;
+    CHECK(cairn_get_statistics(&s) == -1 && errno == EINVAL);
+    s.size = offsetof(cairn_statistics, small_live);
+    s.live = s.small_live = 0x5555555555555555;
+    CHECK(cairn_get_statistics(&s) == 0);
+    CHECK(s.live != 0x5555555555555555 && s.small_live == 0x5555555555555555);
     // A program of an older version has a shorter struct.
     std::memset(&s, 0x55, sizeof s);
     s.size = offsetof(cairn_statistics, huge_live);
@@ -84,9 +113,12 @@ void purge() {
     std::free(p);
     const std::size_t before = resident();
     CHECK(statistics().free_dirty >= 10 * MiB);
+    const cairn_statistics dirty = statistics();
     CHECK(cairn_purge() >= 10 * MiB);
     CHECK(resident() + 9 * MiB < before);
-    CHECK(statistics().free_dirty == 0 && statistics().purged >= 10 * MiB);
+    const cairn_statistics clean = statistics();
+    CHECK(clean.free_dirty == 0 && clean.purged >= 10 * MiB);
+    CHECK(clean.purges > dirty.purges && clean.free_clean >= dirty.free_clean + 10 * MiB);
 }
 
 } // namespace
@@ -96,6 +128,7 @@ int main() {
     std::free(std::malloc(1000));
     sizes();
     figures_move();
+    superblocks_move();
     json();
     purge();
 }
