@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Routes: what a slow path tells of growth and of free memory, and what it need not.
+// Routes: what a slow path tells of growth and of free memory, and what it need not; what a realloc leaves; what the figures are.
 #include <allocators/cairn.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <thread>
 
 using namespace cairn;
 
@@ -34,6 +37,93 @@ TEST(Routes, ARunThatWaitsForItsThreadIsTakenAgainAndIsNoSurplus) {
     EXPECT_EQ(Counting::surpluses, 0u);
     heap->free(longer); // drives the other one out
     EXPECT_EQ(Counting::surpluses, 1u);
+    heap->detach();
+}
+
+Statistics figures(Flagship<Counting> &heap) {
+    Statistics now;
+    heap.statistics(now);
+    return now;
+}
+
+void expect_same_live(const Statistics &a, const Statistics &b) {
+    EXPECT_EQ(a.small_live, b.small_live);
+    EXPECT_EQ(a.large_live, b.large_live);
+    EXPECT_EQ(a.large_live_blocks, b.large_live_blocks);
+    EXPECT_EQ(a.huge_live, b.huge_live);
+    EXPECT_EQ(a.huge_live_blocks, b.huge_live_blocks);
+}
+
+TEST(Routes, AReallocLeavesWhatAMallocOfItsSizeWouldTake) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    constexpr std::size_t sizes[] = {16, 5000, 40000, 3 * slot_size, 1_MiB, 20_MiB, 60_MiB};
+    for (const std::size_t from : sizes) {
+        for (const std::size_t to : sizes) {
+            heap->free(heap->malloc(1));
+            const Statistics before = figures(*heap);
+            void *const asked = heap->malloc(to);
+            const Statistics wanted = figures(*heap);
+            heap->free(asked);
+            void *const p = heap->reallocate(heap->malloc(from), to);
+            ASSERT_NE(p, nullptr);
+            expect_same_live(figures(*heap), wanted);
+            heap->free(p);
+            expect_same_live(figures(*heap), before);
+            ASSERT_FALSE(HasFailure()) << from << " to " << to;
+        }
+    }
+    heap->detach();
+}
+
+TEST(Routes, ALongBlockGrowsWhereItIs) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    void *const p = heap->malloc(1_MiB);
+    EXPECT_EQ(heap->reallocate(p, 2_MiB), p) << "nothing is behind it";
+    EXPECT_EQ(heap->reallocate(p, 2_MiB - slot_size), p);
+    EXPECT_EQ(heap->reallocate(p, 200_KiB), p);
+    heap->free(p);
+    heap->detach();
+}
+
+TEST(Routes, AFreedBlockIsNotLiveWhoeverFreesIt) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    std::array<void *, 100> blocks{};
+    for (void *&p : blocks) {
+        p = heap->malloc(1000);
+    }
+    const auto row = [&](Statistics now) {
+        return *std::find_if(now.by_class, now.by_class + now.size_classes,
+                             [](const SizeClassStatistics &c) { return c.block_size == 1024; });
+    };
+    const SizeClassStatistics all = row(figures(*heap));
+    EXPECT_EQ(all.live_blocks, 100u);
+    std::for_each(blocks.begin(), blocks.begin() + 30, [&](void *p) { heap->free(p); });
+    std::thread([&] {
+        std::for_each(blocks.begin() + 30, blocks.begin() + 50, [&](void *p) { heap->free(p); });
+        heap->detach();
+    }).join();
+    const SizeClassStatistics half = row(figures(*heap));
+    EXPECT_EQ(half.live_blocks, 50u);
+    EXPECT_EQ(half.free_blocks, all.free_blocks + 50);
+    EXPECT_EQ(figures(*heap).small_live, 50 * 1024u);
+    std::for_each(blocks.begin() + 50, blocks.end(), [&](void *p) { heap->free(p); });
+    heap->detach();
+}
+
+TEST(Routes, DescriptorsAndHeapsAreMetadata) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    EXPECT_EQ(figures(*heap).metadata, 0u);
+    heap->free(heap->malloc(1));
+    const std::size_t one = figures(*heap).metadata;
+    EXPECT_GE(one, sizeof(Segment) + sizeof(Flagship<Counting>::Heap));
+    std::thread([&] {
+        heap->free(heap->malloc(1));
+        EXPECT_GE(figures(*heap).metadata, one + sizeof(Flagship<Counting>::Heap));
+        EXPECT_EQ(figures(*heap).heaps, 2u);
+        heap->detach();
+    }).join();
+    EXPECT_EQ(figures(*heap).heaps, 1u);
+    EXPECT_EQ(figures(*heap).heaps_peak, 2u);
     heap->detach();
 }
 
