@@ -118,6 +118,11 @@ void purge() {
     CHECK(resident() + 9 * MiB < before);
     const cairn_statistics clean = statistics();
     CHECK(clean.free_dirty == 0 && clean.purged >= 10 * MiB);
+    CHECK(cairn_purge() == 0);
+    void *const huge = std::malloc(40 * MiB); // its mapping is kept for a while
+    std::free(huge);
+    CHECK(statistics().free_dirty >= 40 * MiB);
+    CHECK(cairn_purge() >= 40 * MiB);
     CHECK(clean.purges > dirty.purges && clean.free_clean >= dirty.free_clean + 10 * MiB);
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -460,6 +461,57 @@ TEST_F(GlobalHeapTest, ANoticeFollowsTheSuperblockToItsNewOwner) {
     EXPECT_EQ(trays_[3].take(), s);
 }
 
+TEST_F(GlobalHeapTest, WhatIsFreeIsCountedOnceHoweverOftenItIsLookedAt) {
+    const unsigned capacity = slot_size / 48;
+    std::vector<OwnerLine *> all;
+    std::size_t free_bytes = 0;
+    for (int i = 0; i < 5; ++i) {
+        all.push_back(given_up(class_of_48, 1, capacity));
+        for (unsigned freed = 0; freed < capacity - 60; ++freed) {
+            free_one(all.back());
+        }
+        free_bytes += slot_size - 60 * 48;
+    }
+    ASSERT_LT(free_bytes, heaps * Discipline::slack);
+    EXPECT_EQ(acquire(class_of_48, 2), nullptr) << "a stranger's";
+    EXPECT_NE(acquire(class_of_48, 1), nullptr);
+}
+
+TEST_F(GlobalHeapTest, OfAnEmptyOneTheNewOwnerIsToldAfterAStep) {
+    OwnerLine *const s = given_up(class_of_64, 1, 0);
+    ASSERT_EQ(acquire(class_of_64, 2), s);
+    const unsigned step = Discipline::step_of(shared_of(s)->capacity);
+    for (unsigned i = 0; i < step; ++i) {
+        blocks_[s].push_back(address_of(superblock::pop(s, span_of(s))));
+    }
+    while (blocks_[s].size() > 1) {
+        EXPECT_EQ(free_one(s), nullptr);
+    }
+    EXPECT_EQ(free_one(s), &trays_[2]);
+}
+
+/// As many were freed as were live, one of them twice: the counts say that none is live.
+TEST_F(GlobalHeapTest, MemoryWithALiveBlockIsPutToNoOtherUse) {
+    const auto empty_by_count = [&] {
+        OwnerLine *const s = with_live(class_of_48, 1, 0);
+        superblock::word_of(memory_of(s) + 480) = 0;
+        return s;
+    };
+    const char *const line = "double free or heap corruption: .* is not free";
+    OwnerLine *const mine = empty_by_count();
+    EXPECT_DEATH(global_->recycle(mine, class_of_64, 1, mark(1)), line) << "another class";
+    std::vector<OwnerLine *> all(200);
+    for (OwnerLine *&s : all) {
+        s = empty_by_count();
+    }
+    for (OwnerLine *const s : all) {
+        EXPECT_TRUE(global_->release(s, 1));
+    }
+    EXPECT_DEATH(global_->remade(class_of_64, 2, mark(2)), line) << "another class, and another heap";
+    EXPECT_DEATH(global_->make_room(SIZE_MAX), line) << "a run";
+    EXPECT_DEATH(global_->pay(10_MiB), line) << "the operating system's";
+}
+
 TEST_F(GlobalHeapTest, AnEmptySuperblockIsFormattedForAnotherClass) {
     OwnerLine *const s = with_live(class_of_48, 1, 0);
     const std::uint64_t secret = s->cookie;
@@ -483,6 +535,21 @@ TEST_F(GlobalHeapTest, AfterAForkItAdoptsWhatNobodyHolds) {
     EXPECT_EQ(superblocks(), 1u);
     EXPECT_EQ(acquire(class_of_64, 3), partly);
     EXPECT_EQ(partly->live(), 50u);
+}
+
+TEST_F(GlobalHeapTest, AfterAForkNothingCountsThatWasThereBefore) {
+    OwnerLine *last = nullptr;
+    for (std::size_t bytes = 0; bytes <= heaps * Discipline::slack + slot_size; bytes += slot_size) {
+        last = given_up(class_of_48, 1, 1);
+    }
+    global_->reset_after_fork();
+    EXPECT_EQ(global_->stock().heaps().together(1), 0u);
+    for (unsigned i = 0; i < heaps; ++i) {
+        global_->stock().heaps().opened();
+    }
+    superblock::recount(last);
+    global_->adopt(last);
+    EXPECT_EQ(acquire(class_of_48, 2), nullptr) << "little lies free, and it is a stranger's";
 }
 
 TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {

@@ -735,6 +735,27 @@ TEST_F(HugeHeapTest, WhereSpaceIsShortTheCacheIsGivenUpAndNothingIsLost) {
         testing::ExitedWithCode(0), "");
 }
 
+TEST_F(HugeHeapTest, DescriptorsAreUsedAgain) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    EXPECT_EXIT(
+        {
+            test::limit_address_space(64_MiB);
+            free(malloc(20_MiB));
+            heap_.flush();
+            const std::size_t before = test::address_space();
+            for (std::size_t i = 0; i < 4 * page / sizeof(HugeBlock); ++i) {
+                free(malloc(20_MiB));
+                EXPECT_EQ(malloc(80_MiB), nullptr);
+            }
+            heap_.flush();
+            EXPECT_LE(test::address_space(), before);
+            _exit(HasFailure());
+        },
+        testing::ExitedWithCode(0), "");
+}
+
 TEST_F(HugeHeapTest, TheLockIsMadeAnewInTheChildOfAFork) {
     char *const p = malloc(20_MiB);
     heap_.repair_after_fork();

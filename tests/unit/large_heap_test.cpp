@@ -99,6 +99,9 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     EXPECT_EQ(heap_.free(line_of(p), 1), Freed::kept);
     expect_live(0, 0);
     EXPECT_EQ(runs_.dirty_bytes(), 0u) << "it is kept";
+    Statistics now;
+    heap_.statistics(now);
+    EXPECT_EQ(now.free_dirty, 2 * slot_size) << "and free";
     EXPECT_FALSE(free(line_of(p), 1)) << "no more";
     EXPECT_EQ(kind(p), SlotKind::large) << "the kinds are let alone";
     EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <vector>
 
 using namespace cairn;
@@ -227,6 +228,41 @@ TEST(Levels, AHeapIsFoundByItsNumberHoweverManyThereAre) {
         ASSERT_NE(heap, nullptr);
         ASSERT_EQ(levels->global().notices().tray(number), &heap->tray());
     }
+}
+
+TEST(Levels, HeapsThatAreClosedHaveNoShare) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    auto *const heap = levels->open();
+    for (unsigned i = 0; i < 10 * HeapsInUse::for_each_processor * platform::processors(); ++i) {
+        levels->close(levels->open());
+    }
+    EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
+}
+
+TEST(Levels, InTheChildOfAForkAllHeapsButOneServeNewThreads) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    std::set<void *> all;
+    for (int i = 0; i < 4; ++i) {
+        all.insert(levels->open());
+    }
+    auto *const survivor = levels->open();
+    auto *const idle = levels->open();
+    levels->close(idle);
+    all.insert(idle);
+    const auto heaps = [&] {
+        Statistics now;
+        levels->statistics(now);
+        return now.heaps;
+    };
+    EXPECT_EQ(heaps(), 5u);
+    levels->repair_after_fork(survivor);
+    EXPECT_EQ(heaps(), 1u);
+    EXPECT_EQ(levels->global().stock().heaps().together(1), 1u);
+    for (std::size_t left = all.size(); left != 0; --left) {
+        EXPECT_EQ(all.erase(levels->open()), 1u) << "each once";
+    }
+    EXPECT_EQ(heaps(), 6u);
+    EXPECT_NE(levels->open(), idle) << "a thread has it";
 }
 
 /// With more heaps than have their full share: all of it while the process has little.

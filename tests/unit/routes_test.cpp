@@ -110,6 +110,25 @@ TEST(Routes, AFreedBlockIsNotLiveWhoeverFreesIt) {
     heap->detach();
 }
 
+/// Else a thread that frees on and on in one superblock would keep all of it.
+TEST(Routes, WhatAThreadHasGatheredIsGivenBackWhenTheChainIsLongEnough) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    std::array<void *, 600> blocks{};
+    for (void *&p : blocks) {
+        p = heap->malloc(100);
+    }
+    const std::size_t all = figures(*heap).small_live;
+    std::thread([&] {
+        for (std::size_t freed = 1; freed <= blocks.size(); ++freed) {
+            heap->free(blocks[freed - 1]);
+            ASSERT_LE(figures(*heap).small_live, all - (freed - std::min(freed, std::size_t{32})) * 112);
+        }
+        heap->detach();
+    }).join();
+    EXPECT_EQ(figures(*heap).small_live, 0u);
+    heap->detach();
+}
+
 TEST(Routes, DescriptorsAndHeapsAreMetadata) {
     const auto heap = std::make_unique<Flagship<Counting>>();
     EXPECT_EQ(figures(*heap).metadata, 0u);

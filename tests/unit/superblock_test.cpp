@@ -533,6 +533,38 @@ TEST_P(SuperblockTest, ARecountFindsWhatTheListsSay) {
     EXPECT_TRUE(is_end(s_->free));
 }
 
+/// All blocks of a list that is not sound are live.
+TEST_P(SuperblockTest, ARecountTrustsNoListThatIsNotSound) {
+    for (int i = 0; i < 8 && carve_next(); ++i) {
+    }
+    for (int i = 0; i < 8; ++i) {
+        pop_next();
+    }
+    const std::vector<std::uintptr_t> blocks(live_.begin(), live_.end());
+    const auto expect_all_live = [&] {
+        recount(s_);
+        EXPECT_EQ(s_->live(), s_->carved);
+        EXPECT_TRUE(is_end(s_->free));
+    };
+    recount(s_);
+    if (GetParam().block_size > 8) {
+        push(s_, blocks[0]);
+        word_of(blocks[1] + 8) = end_mark(memory_) ^ s_->cookie;
+        word_of(blocks[0]) = (blocks[1] + 8) ^ s_->cookie; // the middle of a block
+        expect_all_live();
+    }
+
+    push(s_, blocks[0]);
+    publish(shared_, s_->carved - 1u); // it was just being carved
+    expect_all_live();
+    publish(shared_, s_->carved);
+
+    free_remote(s_, blocks[2]);
+    const RemoteWord word{remote_of(s_)->word.load()};
+    remote_of(s_)->word.store(word.pushed(word.head_offset(), 1).bits); // one is not there
+    expect_all_live();
+}
+
 OwnerLine *formatted = nullptr;
 
 /// The line that all read can not be written to: format() ends at its first store there, as for a child of a fork that came then.
