@@ -33,9 +33,30 @@ void free_all(cairn_heap *heap, void **last) {
     }
 }
 
+/// What lies about of other blocks is given up for those of a heap.
+void takes_what_is_kept() {
+    cairn_heap *const heap = cairn_heap_create();
+    CHECK(heap != nullptr);
+    for (const std::size_t size : {3 * KiB, 200 * KiB}) {
+        void *const huge = std::malloc(30 * MiB);
+        CHECK(huge != nullptr);
+        std::free(huge); // the mapping is kept for a while
+        void **last = nullptr;
+        for (std::size_t bytes = 0; bytes < 90 * MiB; bytes += size) {
+            auto *const p = static_cast<void **>(cairn_heap_alloc(heap, size));
+            CHECK(p != nullptr);
+            *p = last;
+            last = p;
+        }
+        free_all(heap, last);
+    }
+    cairn_heap_destroy(heap);
+}
+
 } // namespace
 
 int main() {
+    takes_what_is_kept();
     for (int round = 0; round < 3; ++round) {
         cairn_heap *const heap = cairn_heap_create();
         CHECK(heap != nullptr);
