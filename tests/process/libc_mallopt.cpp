@@ -42,7 +42,11 @@ int main() {
     CHECK(mallopt(M_TRIM_THRESHOLD, 1 << 20) == 1);
     pass_time();
     CHECK(resident() < before + 10 * MiB);
-    CHECK(mallopt(M_TRIM_THRESHOLD, -1) == 1); // never
+    CHECK(mallopt(M_TRIM_THRESHOLD, 16 << 20) == 1);
+    use_and_free(60 * MiB);
+    pass_time();
+    CHECK(resident() > before + 12 * MiB && resident() < before + 28 * MiB); // that much of it stays
+    CHECK(mallopt(M_TRIM_THRESHOLD, -1) == 1);                               // never
     use_and_free(60 * MiB);
     pass_time();
     CHECK(resident() > before + 50 * MiB);
@@ -54,6 +58,7 @@ int main() {
     CHECK(mallopt(M_ARENA_TEST, 1) == 1);
     CHECK(mallopt(M_CHECK_ACTION, 3) == 1);
     CHECK(mallopt(M_MXFAST, 160) == 1 && mallopt(M_MXFAST, 161) == 0);
+    CHECK(mallopt(M_MXFAST, -1) == 0 && mallopt(M_MXFAST, 0) == 1);
     CHECK(mallopt(M_PERTURB, 0) == 1 && mallopt(M_PERTURB, 0x55) == 0);
     CHECK(mallopt(12345, 1) == 0);
     std::free(std::malloc(100));

@@ -127,11 +127,26 @@ TEST(Options, ABadValueIsOneLineAndTheDefaultStays) {
     EXPECT_EQ(complaint("huge_pages:yes"),
               "cairn: CAIRN_OPTIONS: bad value 'yes' for 'huge_pages', which takes off, "
               "dense or always (ignored)\n");
-    for (const char *text :
-         {"purge_delay:", "purge_delay:5m", "purge_delay:-2", "purge_delay:9999999999", "purge_delay:1 s",
-          "purge_delay:99999999999999999999", "retain:-1", "retain:K", "retain:1T", "retain:never",
-          "retain:1.5M", "retain:9223372036854775808", "retain:9000000000000000000K", "background:2",
-          "background:", "background:yes", "huge_pages:", "huge_pages:of", "huge_pages:offf"}) {
+    for (const char *text : {"purge_delay:",
+                             "purge_delay:5m",
+                             "purge_delay:-2",
+                             "purge_delay:9999999999",
+                             "purge_delay:1 s",
+                             "purge_delay:99999999999999999999",
+                             "retain:-1",
+                             "retain:K",
+                             "retain:1T",
+                             "retain:never",
+                             "retain:1.5M",
+                             "retain:9223372036854775808",
+                             "retain:9000000000000000000K",
+                             "retain:18446744073709551617",
+                             "background:2",
+                             "background:",
+                             "background:yes",
+                             "huge_pages:",
+                             "huge_pages:of",
+                             "huge_pages:offf"}) {
         const Outcome bad = parse(text);
         EXPECT_NE(bad.complaint.find("bad value"), std::string::npos) << text << ": " << bad.complaint;
         EXPECT_EQ(std::count(bad.complaint.begin(), bad.complaint.end(), '\n'), 1) << text;
@@ -142,10 +157,10 @@ TEST(Options, ABadValueIsOneLineAndTheDefaultStays) {
 }
 
 TEST(Options, AComplaintIsOneShortLineWhateverTheTextIs) {
-    const std::string said = complaint("retain:\n\x1b[31m\xff" + std::string(5000, 'x'));
+    const std::string said = complaint("retain:\n\x1b[31m\xff\x7f" + std::string(5000, 'x'));
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
     EXPECT_EQ(said.back(), '\n');
-    EXPECT_EQ(said.find('\x1b'), std::string::npos);
+    EXPECT_NE(said.find("'??[31m??" + std::string(63 - 8, 'x') + "' for"), std::string::npos) << said;
     EXPECT_LE(said.size(), 256U);
     EXPECT_NE(said.find("(ignored)"), std::string::npos) << said;
 }
@@ -178,8 +193,9 @@ TEST(Options, TheTextOfEveryDefaultAndBorderParsesBack) {
 
 TEST(Options, TheEnvironmentIsRead) {
     EXPECT_EQ(environment_value("CAIRN_OPTIONS_OF_NOBODY"), nullptr);
+    ASSERT_EQ(unsetenv("CAIRN_OPTIONS"), 0);
+    ASSERT_EQ(setenv("CAIRN_OPTIONS2", "retain:9M", 1), 0); // the first of the two
     ASSERT_EQ(setenv("CAIRN_OPTIONS", "retain:7M", 1), 0);
-    ASSERT_EQ(setenv("CAIRN_OPTIONS2", "retain:9M", 1), 0);
     read_options();
     EXPECT_EQ(options_in_force().retain_bytes, 7U << 20);
     ASSERT_EQ(unsetenv("CAIRN_OPTIONS"), 0);
