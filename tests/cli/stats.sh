@@ -59,6 +59,14 @@ json "$scratch/one.json" 's["mapped_peak"] >= 40 << 20 and s["heaps_peak"] >= 1 
 ) || exit 1
 [ "$(find "$scratch" -name 'rel%-[0-9]*.json' | wc -l)" = 1 ] || fail "no rel%-PID.json: $(ls "$scratch")"
 
+# A percent sign in the folder's name is one.
+mkdir "$scratch/a%p%%b"
+(
+    cd "$scratch/a%p%%b" || exit 1
+    stats 'json:rel.json' true
+) || exit 1
+[ -e "$scratch/a%p%%b/rel.json" ] || fail "no rel.json in a folder with percent signs: $(find "$scratch" -name rel.json)"
+
 # One file for each process of a tree, forked or executed; each knows itself.
 mkdir "$scratch/many"
 stats "json:$scratch/many/%p.json" "$python" -c 'import os, sys, subprocess
@@ -77,6 +85,13 @@ done
 echo old >"$scratch/old.json"
 stats "json:$scratch/old.json" true
 json "$scratch/old.json" 's["program"] == "true"'
+# It is written under another name first, which is no way to somebody else's file.
+echo old >"$scratch/victim"
+sh -c 'ln -s victim "$1/link.json.$$.tmp"; exec env LD_PRELOAD="$2" CAIRN_STATS="json:$1/link.json" true' sh "$scratch" \
+    "$library" 2>"$scratch/err"
+one_line
+[ "$(cat "$scratch/victim")" = old ] || fail "a link was followed"
+rm -f "$scratch"/link.json*
 
 # A program's name is text of others' choosing.
 cp /bin/true "$scratch/a\"b\\c"
@@ -123,6 +138,7 @@ P
 ) 2>&1 | cat >"$scratch/err"
 says '^status 0$'
 says 'it may not be so large'
+[ -z "$(find "$scratch" -name 'limit.json*')" ] || fail "what could not be written is left behind"
 
 # Raised privileges: the variable is not the user's to set.
 chmod 755 "$scratch"
@@ -136,5 +152,14 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 1 --clear-groups test -x "$scratch" 2>/
     chmod 4755 "$scratch/raised"
     env CAIRN_STATS=1 setpriv --reuid 1 --clear-groups "$scratch/raised" 2>"$scratch/err" || fail "raised: $?"
     silent
+
+    # The folder is another's, or the root of all: said at the start.
+    chmod 755 "$scratch/raised"
+    mkdir "$scratch/others"
+    for folder in "$scratch/others" ""; do
+        env LD_PRELOAD="$scratch/libcairn.so" CAIRN_STATS="json:$folder/x.json" setpriv --reuid 1 --clear-groups ls / \
+            >"$scratch/out" 2>"$scratch/err" || fail "not its folder: $?"
+        says "cannot write '$folder/x.json': permission denied"
+    done
 fi
 exit 0

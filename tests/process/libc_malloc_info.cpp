@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// malloc_info: the XML of glibc's form, with the figures of mallinfo2; other options than 0 are refused.
+// malloc_info: the XML of glibc's form, with the figures of mallinfo2; other options than 0 are refused, and where nothing can
+// be written is not well.
 #include "process_test.hpp"
 
 #include <cerrno>
@@ -50,5 +51,9 @@ int main() {
 
     errno = 0;
     CHECK(malloc_info(1, stderr) == -1 && errno == EINVAL);
+    std::FILE *const full = std::fopen("/dev/full", "w");
+    CHECK(full != nullptr && std::setvbuf(full, nullptr, _IONBF, 0) == 0);
+    CHECK(malloc_info(0, full) == -1);
+    std::fclose(full);
     std::free(huge);
 }

@@ -86,6 +86,31 @@ TEST(Report, TextSaysWhatMatters) {
     EXPECT_TRUE(has(text, "     15.9 EiB")) << text;
 }
 
+TEST(Report, EachFigureOfTheTextStandsInItsPlace) {
+    Statistics s;
+    s.small_live = 1023;
+    s.large_live = 1024;
+    s.huge_live = 1025 * 1024;
+    s.huge_live_blocks = 2;
+    s.metadata = 3072;
+    s.mapped = 4096;
+    s.mapped_peak = 5120;
+    s.purged = 6144;
+    s.purges = 7;
+    s.superblocks_fresh = 8;
+    s.superblocks_to_global = 9;
+    s.superblocks_from_global = 10;
+    const std::string text = written([&](TextOut &out) { report::write_text(out, s, {"prog", 42}); });
+    for (const char *part :
+         {"    small        1023   B    in 0 blocks", "    large           1.0 KiB  in 0 blocks\n",
+          "    huge            1.0 MiB  in 2 blocks\n", "  metadata          3.0 KiB  at most\n",
+          "  mapped            4.0 KiB  of address space, at most     5.0 KiB at one time\n",
+          "  given back        6.0 KiB  since the start, in 7 calls\n",
+          "  superblocks made 8, to the global heap 9, from it 10\n"}) {
+        EXPECT_TRUE(has(text, part)) << part << "\nis not in\n" << text;
+    }
+}
+
 TEST(Report, TextOfNothing) {
     const std::string text = written([](TextOut &out) { report::write_text(out, {}, {}); });
     EXPECT_FALSE(has(text, "block size")) << text;
