@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <thread>
+#include <vector>
 
 using namespace cairn;
 
@@ -126,6 +127,48 @@ TEST(Routes, WhatAThreadHasGatheredIsGivenBackWhenTheChainIsLongEnough) {
         heap->detach();
     }).join();
     EXPECT_EQ(figures(*heap).small_live, 0u);
+    heap->detach();
+}
+
+/// What the calling thread's heap keeps, and has gathered, and what those of others keep whose threads are elsewhere.
+TEST(Routes, TrimmingIsForAllHeaps) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    std::vector<void *> blocks(2000);
+    const auto use = [&](std::size_t size) {
+        for (void *&p : blocks) {
+            p = heap->malloc(size);
+        }
+    };
+    const auto free_all = [&] {
+        std::for_each(blocks.begin(), blocks.end(), [&](void *p) { heap->free(p); });
+    };
+    for (const std::size_t size : {16U, 100U, 1000U, 5000U}) {
+        use(size);
+        free_all();
+    }
+    heap->trim(0);
+    EXPECT_EQ(figures(*heap).superblocks, 0u) << "its own";
+
+    use(100);
+    std::thread([&] {
+        std::for_each(blocks.begin(), blocks.begin() + 20, [&](void *p) { heap->free(p); });
+        heap->trim(0);
+        EXPECT_EQ(figures(*heap).small_live, (blocks.size() - 20) * 112) << "what it has gathered";
+        heap->detach();
+    }).join();
+    std::for_each(blocks.begin() + 20, blocks.end(), [&](void *p) { heap->free(p); });
+
+    for (const std::size_t size :
+         {16U, 48U, 100U, 200U, 500U, 1000U, 2000U}) { // a superblock of each is allocated from
+        use(size);
+        free_all();
+    }
+    ASSERT_GT(figures(*heap).small_resident, 200_KiB);
+    std::thread([&] {
+        heap->trim(0);
+        heap->detach();
+    }).join();
+    EXPECT_LE(figures(*heap).small_resident, 128_KiB) << "others'";
     heap->detach();
 }
 
