@@ -33,9 +33,6 @@ struct MixedPiece {
             end += segment.owner_lines[end].slots;
         }
         MixedPiece best;
-        if (end - begin < slots) {
-            return best;
-        }
         unsigned dirty = 0; // of the slots before `behind`, from `first` on
         unsigned behind = begin;
         for (unsigned first = begin; first + slots <= end; ++first) {
