@@ -22,7 +22,7 @@ struct Piece {
 
     bool equals(const char *word) const {
         for (std::size_t i = 0; i < length; ++i) {
-            if (word[i] == 0 || word[i] != characters[i]) {
+            if (word[i] != characters[i]) { // nor where the word ends: no character is 0
                 return false;
             }
         }
