@@ -51,6 +51,10 @@ int main() {
     pass_time();
     CHECK(resident() > before + 50 * MiB);
 
+    char status[4096]; // background:off
+    read_proc("/proc/self/status", status, sizeof status);
+    CHECK(std::strstr(status, "\nThreads:\t1\n") != nullptr);
+
     CHECK(mallopt(M_MMAP_THRESHOLD, 1 << 20) == 1);
     CHECK(mallopt(M_MMAP_MAX, 0) == 1);
     CHECK(mallopt(M_TOP_PAD, 4096) == 1);
