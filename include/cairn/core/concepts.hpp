@@ -76,7 +76,8 @@ template <class A, class B>
 concept SameSizeRecord =
     SelfSizedHeap<A> && SelfSizedHeap<B> && std::same_as<typename A::SizeRecord, typename B::SizeRecord>;
 
-/// clear(): every block is gone at once, and the heap is as new.
+/// clear(): every block is gone at once, and the heap is as new. A layer that frees what it has below clears the heap
+/// below too where it can: a free there need not give anything back.
 template <class H>
 concept ClearableHeap = Heap<H> && requires(H &h) {
     { h.clear() } -> std::same_as<void>;

@@ -5,7 +5,8 @@
 // Adds:    small blocks out of large chunks; clear; owns. free does nothing: a layer above reuses blocks.
 // Needs:   a heap.
 // Keeps:   a request that no chunk can hold gets a chunk of its own, and the current one stays in use. One of
-//          nothing takes room like one of a byte. clear and the destructor give every chunk back.
+//          nothing takes room like one of a byte. clear and the destructor give every chunk back; clear clears the heap
+//          below too where it can be cleared, since its free need not do anything.
 // Threads: one at a time.
 // Errors:  nullptr when the heap below has no chunk; a smaller request may still fit into the current one.
 // Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and
@@ -28,7 +29,7 @@ public:
     BumpHeap() = default;
     BumpHeap(const BumpHeap &) = delete;
     BumpHeap &operator=(const BumpHeap &) = delete;
-    ~BumpHeap() { clear(); }
+    ~BumpHeap() { release(); }
 
     CAIRN_INLINE void *malloc(std::size_t size) {
         const std::size_t need = align_up(size, alignment);
@@ -49,13 +50,12 @@ public:
     void free(void *) {}
 
     void clear() {
-        while (chunks_ != nullptr) {
-            Chunk *const chunk = chunks_;
-            chunks_ = chunk->below;
-            Super::free(chunk);
-        }
+        release();
         next_ = nullptr;
         room_ = 0;
+        if constexpr (ClearableHeap<Super>) {
+            Super::clear();
+        }
     }
 
     bool owns(const void *p) const {
@@ -76,6 +76,14 @@ private:
     static constexpr std::size_t header_ = align_up(sizeof(Chunk), alignment);
     static_assert(ChunkSize % alignment == 0 && ChunkSize > 2 * header_,
                   "a chunk holds more than its header");
+
+    void release() {
+        while (chunks_ != nullptr) {
+            Chunk *const chunk = chunks_;
+            chunks_ = chunk->below;
+            Super::free(chunk);
+        }
+    }
 
     CAIRN_COLD void *malloc_from_new_chunk(std::size_t size) {
         if (size > SIZE_MAX - header_ - alignment) {

@@ -7,7 +7,7 @@
 // Needs:   a heap that aligns: a slab lies at a multiple of its size, so that a chunk tells its slab.
 // Keeps:   slabs that have a free chunk stand before those that have none. At most one slab is wholly free: the
 //          next one that becomes so goes back. Untouched chunks stay untouched: free ones come first, then the
-//          next of the slab.
+//          next of the slab. clear gives all slabs back, and clears the heap below where it can be cleared.
 // Threads: one at a time.
 // Errors:  nullptr for more than ChunkSize bytes, and when the heap below has no slab.
 // Cost:    some ten instructions each way; a header of 64 bytes a slab and what is left at its end. owns walks the
@@ -49,7 +49,7 @@ public:
     constexpr ChunkPoolHeap() = default;
     ChunkPoolHeap(const ChunkPoolHeap &) = delete;
     ChunkPoolHeap &operator=(const ChunkPoolHeap &) = delete;
-    ~ChunkPoolHeap() { clear(); }
+    ~ChunkPoolHeap() { release(); }
 
     void *malloc(std::size_t size) {
         if (CAIRN_UNLIKELY(size > ChunkSize)) {
@@ -103,16 +103,23 @@ public:
     }
 
     void clear() {
-        while (ring_.next != &ring_) {
-            auto *const slab = static_cast<Slab *>(ring_.next);
-            unlink(slab);
-            Super::free(slab);
+        release();
+        if constexpr (ClearableHeap<Super>) {
+            Super::clear();
         }
     }
 
 private:
     static Slab *slab_of(const void *p) {
         return reinterpret_cast<Slab *>(align_down(address_of(p), SlabSize));
+    }
+
+    void release() {
+        while (ring_.next != &ring_) {
+            auto *const slab = static_cast<Slab *>(ring_.next);
+            unlink(slab);
+            Super::free(slab);
+        }
     }
 
     bool has_room(const Link *slab) const {

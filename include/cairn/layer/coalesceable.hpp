@@ -8,7 +8,8 @@
 // Keeps:   each malloc takes a region of a multiple of Granularity bytes and hands out all of it as one block:
 //          put a CoalesceHeap on it. A region goes back when the block that fills it is freed; a free of a
 //          part of a region leaves it as it is. Over a contiguous heap a region that follows the last one
-//          continues it, so that blocks of both can be joined. clear and the destructor give all regions back.
+//          continues it, so that blocks of both can be joined. clear and the destructor give all regions back; clear
+//          clears the heap below too where it can be cleared.
 //          With `Marked`, all blocks bear the mark of the tag.
 // Threads: one at a time.
 // Errors:  nullptr from below, and above BoundaryTag::largest_request.
@@ -100,7 +101,7 @@ public:
 
     void clear() {
         release();
-        if constexpr (ContiguousHeap<Super>) {
+        if constexpr (ClearableHeap<Super>) {
             Super::clear();
         }
     }

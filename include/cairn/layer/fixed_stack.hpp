@@ -6,7 +6,8 @@
 //          owns, remaining.
 // Needs:   a heap, of which it takes one block, at the first malloc.
 // Keeps:   never more than its capacity: `Capacity`, or what the constructor is told, rounded down to whole
-//          blocks of 16 bytes. clear and the destructor give the memory back; reset keeps it.
+//          blocks of 16 bytes. clear and the destructor give the memory back, clear by clearing the heap below where it
+//          can be cleared; reset keeps it.
 // Threads: one at a time.
 // Errors:  nullptr when the capacity is used up, or when the heap below has not so much in one piece: before
 //          the first malloc remaining() takes for granted that it has.
@@ -33,7 +34,7 @@ public:
     FixedStackHeap(const FixedStackHeap &) = delete;
     FixedStackHeap &operator=(const FixedStackHeap &) = delete;
 
-    ~FixedStackHeap() { clear(); }
+    ~FixedStackHeap() { release(); }
 
     void *malloc(std::size_t size) {
         if (CAIRN_UNLIKELY(start_ == nullptr)) {
@@ -56,17 +57,24 @@ public:
     void reset() { used_ = 0; }
 
     void clear() {
-        if (start_ != nullptr) {
-            Super::free(start_);
-        }
+        release();
         start_ = nullptr;
         used_ = 0;
+        if constexpr (ClearableHeap<Super>) {
+            Super::clear();
+        }
     }
 
     bool owns(const void *p) const { return address_of(p) - address_of(start_) < used_; }
     std::size_t remaining() const { return capacity_ - used_; }
 
 private:
+    void release() {
+        if (start_ != nullptr) {
+            Super::free(start_);
+        }
+    }
+
     char *start_ = nullptr;
     std::size_t used_ = 0;
     std::size_t capacity_ = align_down(Capacity, alignment);

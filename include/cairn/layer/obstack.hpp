@@ -8,7 +8,8 @@
 // Needs:   a heap for chunks of ChunkSize bytes, and larger ones for objects that do not fit.
 // Keeps:   a finished object never moves; one that grows does when its chunk ends, so its address counts from
 //          finish on. One object grows at a time: for another meanwhile take another obstack. A build with
-//          assertions stops at a malloc that comes between. Objects are aligned to 16.
+//          assertions stops at a malloc that comes between. Objects are aligned to 16. clear gives all chunks back, and
+//          clears the heap below where it can be cleared.
 // Threads: one at a time.
 // Errors:  nullptr or false when the heap below has nothing; a growing object is then as it was. Freeing an
 //          address that is in no chunk stops the program.
@@ -33,7 +34,7 @@ public:
     constexpr ObstackHeap() = default;
     ObstackHeap(const ObstackHeap &) = delete;
     ObstackHeap &operator=(const ObstackHeap &) = delete;
-    ~ObstackHeap() { clear(); }
+    ~ObstackHeap() { release(); }
 
     void *malloc(std::size_t size) {
         if constexpr (platform::checked) {
@@ -54,7 +55,12 @@ public:
         }
     }
 
-    void clear() { Chunks::free_all(state_, below()); }
+    void clear() {
+        release();
+        if constexpr (ClearableHeap<Super>) {
+            Super::clear();
+        }
+    }
 
     bool owns(const void *p) const {
         return Chunks::chunk_of(state_, p) != nullptr && !(address_of(p) >= address_of(state_.next_free) &&
@@ -118,6 +124,7 @@ public:
 
 private:
     Super &below() { return *this; }
+    void release() { Chunks::free_all(state_, below()); }
 
     ObstackState state_{ChunkSize};
 };
