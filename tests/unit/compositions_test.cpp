@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What layers owe each other when they are composed: a heap that was cleared is as new, whatever lies below.
+// What layers owe each other when they are composed: a heap that can be cleared is as new whatever lies below, a block of
+// another heap is not owned wherever it lies.
+#include <cairn/combine/hybrid.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/aligned_header.hpp>
 #include <cairn/layer/bump.hpp>
@@ -73,6 +75,58 @@ TEST(Cleared, GivesBackWhatAListBelowHolds) {
     EXPECT_EQ(Counting::live, 1);
     heap.clear();
     EXPECT_EQ(Counting::live, 0);
+}
+
+template <class H>
+class Owning : public testing::Test {};
+using OwningHeaps =
+    testing::Types<Compose<MmapHeap, Bump<64_KiB>, SizeHeader>, Compose<MmapHeap, FixedStack<64_KiB>, Xalloc>,
+                   Compose<MmapHeap, Obstack<64_KiB>, Xalloc>, Compose<MmapHeap, SizeHeader>>;
+TYPED_TEST_SUITE(Owning, OwningHeaps);
+
+TYPED_TEST(Owning, KnowsItsBlocksFromThoseThatBeginWhereItsMemoryEnds) {
+    // Mappings lie below each other: each of these pages has the memory of a heap before it.
+    MmapHeap pages;
+    std::vector<void *> others;
+    std::vector<std::unique_ptr<TypeParam>> heaps;
+    heaps.reserve(40);
+    for (int i = 0; i < 40; ++i) {
+        heaps.push_back(std::make_unique<TypeParam>());
+        heaps.back()->free(heaps.back()->malloc(1)); // whatever else it maps
+        others.push_back(pages.malloc(4_KiB));
+        std::size_t size = 60_KiB;
+        for (int k = 0; k < 120; ++k) { // to the last byte
+            void *const p = heaps.back()->malloc(size);
+            EXPECT_TRUE(p == nullptr || size == 0 || heaps.back()->owns(p));
+            size = size > 100 ? 3 * size / 4 : 0;
+        }
+    }
+    for (const auto &heap : heaps) {
+        for (void *p : others) {
+            EXPECT_FALSE(heap->owns(p));
+        }
+    }
+}
+
+TEST(Hybrid, GivesALargeBlockBackToTheLargeHeapWhereverItLies) {
+    Compose<MmapHeap, Hybrid<256, Compose<MmapHeap, Bump<>, Freelist, SizeHeader>>> heap;
+    std::vector<void *> large;
+    for (int i = 0; i < 20; ++i) {
+        large.push_back(heap.malloc(8_KiB));
+        std::memset(large.back(), 1, 8_KiB);
+        for (int k = 0; k < 310; ++k) { // more than a chunk of them
+            std::memset(heap.malloc(200), 2, 200);
+        }
+    }
+    for (void *p : large) {
+        heap.free(p);
+    }
+    for (int i = 0; i < 20; ++i) {
+        void *const p = heap.malloc(200);
+        for (void *other : large) {
+            EXPECT_NE(p, other) << "on the list of the small ones";
+        }
+    }
 }
 
 } // namespace

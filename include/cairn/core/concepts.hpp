@@ -113,6 +113,17 @@ concept OwningHeap = Heap<H> && requires(const H &h, const void *p) {
     { h.owns(p) } -> std::same_as<bool>;
 };
 
+namespace detail {
+/// Whether p is a block of a layer that puts `header` bytes before it, into a block of `heap` that is longer than that. A
+/// heap that knows its blocks by ranges also has what lies `header` bytes before the end of a range, where a block of
+/// another heap may begin: there p itself is in no range.
+template <class H>
+bool owns_behind_header(const H &heap, const void *p, std::size_t header) {
+    const auto *const bytes = static_cast<const char *>(p);
+    return heap.owns(bytes - header) && (heap.owns(bytes) || !heap.owns(bytes - 1));
+}
+} // namespace detail
+
 /// remaining(): the largest request that will now succeed.
 template <class H>
 concept BoundedHeap = Heap<H> && requires(const H &h) {

@@ -62,9 +62,12 @@ public:
         }
     }
 
+    /// Not where a chunk ends: another heap's memory may begin there. An object of no bytes may lie there too.
     bool owns(const void *p) const {
-        return Chunks::chunk_of(state_, p) != nullptr && !(address_of(p) >= address_of(state_.next_free) &&
-                                                           address_of(p) <= address_of(state_.chunk_limit));
+        const ObstackChunk *const chunk = Chunks::chunk_of(state_, p);
+        return chunk != nullptr && p != chunk->limit &&
+               !(address_of(p) >= address_of(state_.next_free) &&
+                 address_of(p) <= address_of(state_.chunk_limit));
     }
 
     /// Room for `size` bytes that nobody has written yet.

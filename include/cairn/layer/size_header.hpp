@@ -8,7 +8,7 @@
 // Keeps:   getSize is what was asked for; the alignment of the heap below, up to that of C's malloc.
 // Threads: those of the heap below.
 // Errors:  nullptr from below, and when size and header do not fit into a size_t.
-// Cost:    16 bytes a block, one store, one load.
+// Cost:    16 bytes a block, one store, one load. A block of nothing takes room like one of a byte, where owns is there.
 // Source:  Heap Layers, section 6.1: SizeHeap. There a nullptr from below is written to; here it is passed
 //          up.
 #pragma once
@@ -38,7 +38,8 @@ public:
         if (CAIRN_UNLIKELY(size > SIZE_MAX - sizeof(SizeHeaderWord))) {
             return nullptr;
         }
-        auto *const header = static_cast<SizeHeaderWord *>(Super::malloc(size + sizeof(SizeHeaderWord)));
+        auto *const header =
+            static_cast<SizeHeaderWord *>(Super::malloc(std::max(size, least_) + sizeof(SizeHeaderWord)));
         if (CAIRN_UNLIKELY(header == nullptr)) {
             return nullptr;
         }
@@ -53,7 +54,7 @@ public:
     bool owns(const void *p) const
         requires OwningHeap<Super>
     {
-        return Super::owns(static_cast<const SizeHeaderWord *>(p) - 1);
+        return detail::owns_behind_header<Super>(*this, p, sizeof(SizeHeaderWord));
     }
 
     void clear()
@@ -63,6 +64,9 @@ public:
     }
 
 private:
+    /// For owns, which looks at the byte behind the header.
+    static constexpr std::size_t least_ = OwningHeap<Super> ? 1 : 0;
+
     static SizeHeaderWord *header_of(void *p) { return static_cast<SizeHeaderWord *>(p) - 1; }
 };
 

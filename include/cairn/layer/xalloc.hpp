@@ -94,7 +94,10 @@ public:
 
     static std::size_t getSize(void *p) { return record_of(p)->size_and_free >> 1; }
 
-    bool owns(const void *p) const { return Super::owns(static_cast<const XallocRecord *>(p) - 1); }
+    /// Not a block of nothing where a piece of memory ends: another heap's may begin there.
+    bool owns(const void *p) const {
+        return detail::owns_behind_header<Super>(*this, p, sizeof(XallocRecord));
+    }
 
     std::size_t remaining() const
         requires bounded_
