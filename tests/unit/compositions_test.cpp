@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // What layers owe each other when they are composed: a heap that can be cleared is as new whatever lies below, a block of
-// another heap is not owned wherever it lies.
+// another heap is not owned wherever it lies, and the locks below are held across a fork.
+#include <cairn/adapt/ansi.hpp>
+#include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/hybrid.hpp>
 #include <cairn/core/compose.hpp>
+#include <cairn/debug/check.hpp>
 #include <cairn/layer/aligned_header.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/chunk_pool.hpp>
@@ -11,10 +14,13 @@
 #include <cairn/layer/fixed_stack.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/obstack.hpp>
+#include <cairn/layer/rounded.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/layer/xalloc.hpp>
+#include <cairn/sizeclass/powers_of_two.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
+#include <cairn/thread/locked.hpp>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +82,33 @@ TEST(Cleared, GivesBackWhatAListBelowHolds) {
     heap.clear();
     EXPECT_EQ(Counting::live, 0);
 }
+
+/// A lock all of whose holders across a fork are counted.
+struct CountingLock {
+    static void lock() {}
+    static void unlock() {}
+    static void hold_across_fork() { ++held; }
+    static void let_go_after_fork() { --held; }
+    static inline int held = 0;
+};
+
+template <class H>
+class Forked : public testing::Test {};
+using LockedBelow = Compose<MmapHeap, Locked<CountingLock>>;
+using ForkedHeaps =
+    testing::Types<Compose<LockedBelow, SizeHeader>, Compose<LockedBelow, SizeHeader, AlignedHeader>,
+                   Compose<LockedBelow, Rounded<PowersOfTwo<>>>, Compose<LockedBelow, Ansi>,
+                   Compose<LockedBelow, ThrowException>, Compose<LockedBelow, Ansi, Check<>>>;
+TYPED_TEST_SUITE(Forked, ForkedHeaps);
+
+TYPED_TEST(Forked, HoldsTheLocksOfTheHeapBelow) {
+    TypeParam heap;
+    sync::lock_heap_across_fork(heap);
+    EXPECT_EQ(CountingLock::held, 1);
+    sync::unlock_heap_after_fork(heap, sync::AfterFork::in_parent);
+    EXPECT_EQ(CountingLock::held, 0);
+}
+static_assert(!sync::ForkLocks<Compose<MmapHeap, SizeHeader, Ansi, ThrowException>>, "there are none");
 
 template <class H>
 class Owning : public testing::Test {};

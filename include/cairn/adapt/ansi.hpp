@@ -8,7 +8,7 @@
 // Needs:   a heap that knows the size of a block.
 // Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block
 //          can not overflow. errno is left to the C interface.
-// Threads: those of the heap below.
+// Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  nullptr.
 // Cost:    two comparisons a malloc, one a free. reallocate keeps the block if the new size fills at least
 //          half of it.
@@ -17,6 +17,7 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/features.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -92,6 +93,17 @@ public:
         requires ClearableHeap<Super>
     {
         Super::clear();
+    }
+
+    void lock_all()
+        requires sync::ForkLocks<Super>
+    {
+        Super::lock_all();
+    }
+    void unlock_all(sync::AfterFork side)
+        requires sync::ForkLocks<Super>
+    {
+        Super::unlock_all(side);
     }
 
 private:

@@ -6,7 +6,7 @@
 // Needs:   a heap. Not for use inside a malloc: a thrown exception is allocated.
 // Keeps:   no operation returns nullptr, but for a request of no bytes, where nullptr is an answer and no lack
 //          of memory. A block whose reallocate throws is as it was.
-// Threads: those of the heap below.
+// Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  std::bad_alloc.
 // Cost:    a comparison.
 // Source:  Heap Layers, Table 1: ThrowExceptionHeap.
@@ -14,6 +14,7 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/features.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 #include <new>
 
@@ -73,6 +74,17 @@ public:
         requires ClearableHeap<Super>
     {
         Super::clear();
+    }
+
+    void lock_all()
+        requires sync::ForkLocks<Super>
+    {
+        Super::lock_all();
+    }
+    void unlock_all(sync::AfterFork side)
+        requires sync::ForkLocks<Super>
+    {
+        Super::unlock_all(side);
     }
 
 private:

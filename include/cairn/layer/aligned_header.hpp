@@ -6,7 +6,7 @@
 //          getSize. clear where the heap below has it.
 // Needs:   a heap whose blocks tell their size in a SizeHeaderWord, and record an even one for an even request.
 // Keeps:   a header with an odd size is a distance, twice it and one; so requests are made even.
-// Threads: those of the heap below.
+// Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  nullptr from below, and when size and alignment do not fit into a size_t.
 // Cost:    a test of the header a free; an aligned block wastes up to its alignment and 16 bytes.
 // Source:  POSIX asks for posix_memalign, which Heap Layers' StrictSegHeap has not.
@@ -55,6 +55,17 @@ public:
         requires ClearableHeap<Super>
     {
         Super::clear();
+    }
+
+    void lock_all()
+        requires sync::ForkLocks<Super>
+    {
+        Super::lock_all();
+    }
+    void unlock_all(sync::AfterFork side)
+        requires sync::ForkLocks<Super>
+    {
+        Super::unlock_all(side);
     }
 
 private:

@@ -5,7 +5,7 @@
 // Adds:    rounding. getSize, memalign, reallocate, owns and clear where the heap below has them.
 // Needs:   a heap; Classes, a generator of size classes.
 // Keeps:   the heap below sees requests of a class's size only, and those above the largest as they are.
-// Threads: those of the heap below.
+// Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  those of the heap below.
 // Cost:    class_of and size_of a request, and the rounding: internal fragmentation.
 // Source:  Heap Layers, Figure 5: StrictSegHeap asks its heaps for the largest size of the class. On its own,
@@ -15,6 +15,7 @@
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/classes.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
 
@@ -54,6 +55,17 @@ public:
         requires ClearableHeap<Super>
     {
         Super::clear();
+    }
+
+    void lock_all()
+        requires sync::ForkLocks<Super>
+    {
+        Super::lock_all();
+    }
+    void unlock_all(sync::AfterFork side)
+        requires sync::ForkLocks<Super>
+    {
+        Super::unlock_all(side);
     }
 
 private:

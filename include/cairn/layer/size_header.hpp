@@ -6,7 +6,7 @@
 //          several heaps apart by their size). owns and clear where the heap below has them.
 // Needs:   a heap.
 // Keeps:   getSize is what was asked for; the alignment of the heap below, up to that of C's malloc.
-// Threads: those of the heap below.
+// Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  nullptr from below, and when size and header do not fit into a size_t.
 // Cost:    16 bytes a block, one store, one load. A block of nothing takes room like one of a byte, where owns is there.
 // Source:  Heap Layers, section 6.1: SizeHeap. There a nullptr from below is written to; here it is passed
@@ -15,6 +15,7 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/features.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 #include <algorithm>
 
@@ -61,6 +62,17 @@ public:
         requires ClearableHeap<Super>
     {
         Super::clear();
+    }
+
+    void lock_all()
+        requires sync::ForkLocks<Super>
+    {
+        Super::lock_all();
+    }
+    void unlock_all(sync::AfterFork side)
+        requires sync::ForkLocks<Super>
+    {
+        Super::unlock_all(side);
     }
 
 private:
