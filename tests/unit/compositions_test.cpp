@@ -7,6 +7,7 @@
 #include <cairn/combine/hybrid.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
+#include <cairn/debug/size_table.hpp>
 #include <cairn/layer/aligned_header.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/chunk_pool.hpp>
@@ -109,6 +110,19 @@ TYPED_TEST(Forked, HoldsTheLocksOfTheHeapBelow) {
     EXPECT_EQ(CountingLock::held, 0);
 }
 static_assert(!sync::ForkLocks<Compose<MmapHeap, SizeHeader, Ansi, ThrowException>>, "there are none");
+
+TEST(StaticBuffer, GivesABlockOfNothingAPlaceOfItsOwn) {
+    Compose<StaticBufferHeap<64>, SizeTable<>> heap;
+    void *const nothing = heap.malloc(0);
+    void *const some = heap.malloc(10);
+    EXPECT_NE(nothing, some);
+    EXPECT_TRUE(heap.owns(nothing));
+    heap.free(nothing);
+    EXPECT_EQ(heap.getSize(some), 10u);
+    EXPECT_TRUE(heap.owns(heap.malloc(0)));
+    EXPECT_TRUE(heap.owns(heap.malloc(0)));
+    EXPECT_EQ(heap.malloc(0), nullptr) << "there is no more room";
+}
 
 template <class H>
 class Owning : public testing::Test {};

@@ -5,7 +5,7 @@
 //
 // Adds:    malloc, clear, owns, remaining. free does nothing: a layer above reuses blocks.
 // Needs:   nothing below; no operating system. It may be constinit, and below UniqueHeap.
-// Keeps:   never more than Capacity bytes; nothing to give back.
+// Keeps:   never more than Capacity bytes; nothing to give back. No two blocks share an address, also those of nothing.
 // Threads: one at a time.
 // Errors:  nullptr when the buffer is used up.
 // Cost:    a handful of instructions; up to 15 bytes a block.
@@ -13,6 +13,7 @@
 
 #include <cairn/core/concepts.hpp>
 
+#include <algorithm>
 #include <type_traits>
 
 namespace cairn {
@@ -34,9 +35,13 @@ public:
         if (size > remaining()) {
             return nullptr;
         }
-        // A block of nothing takes no room, and may share its address with the next.
+        // A block of nothing takes room like one of a byte: an address that is its own, and that owns() knows.
+        const std::size_t need = align_up(std::max<std::size_t>(size, 1), alignment);
+        if (need > remaining()) {
+            return nullptr;
+        }
         void *const block = buffer_.bytes + used_;
-        used_ += align_up(size, alignment);
+        used_ += need;
         return block;
     }
 
