@@ -112,7 +112,9 @@ private:
     struct Link {
         Link *next;
     };
-    static_assert(alignment >= alignof(Link) && Small::size_of(0) >= sizeof(Link));
+    static_assert(alignment >= alignof(Link), "blocks below must be aligned for a pointer");
+    static_assert(Small::size_of(0) >= sizeof(Link),
+                  "a block of the smallest class has room for a list's link");
 
     /// What the lists hold may be all that is missing.
     template <class F>

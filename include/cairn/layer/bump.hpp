@@ -74,8 +74,9 @@ private:
     };
     static_assert(alignment >= alignof(Chunk), "chunks must be aligned for their header");
     static constexpr std::size_t header_ = align_up(sizeof(Chunk), alignment);
-    static_assert(ChunkSize % alignment == 0 && ChunkSize > 2 * header_,
-                  "a chunk holds more than its header");
+    static_assert(ChunkSize % alignment == 0,
+                  "the size of a chunk is a multiple of the alignment of its blocks");
+    static_assert(ChunkSize > 2 * header_, "a chunk holds more than its header");
 
     void release() {
         while (chunks_ != nullptr) {

@@ -24,6 +24,9 @@ namespace cairn {
 
 template <AlignedHeap Super, std::size_t ChunkSize, std::size_t SlabSize = 64_KiB>
 class ChunkPoolHeap : private Super {
+    static_assert(ChunkSize > 0 && ChunkSize % alignof(void *) == 0,
+                  "a chunk's size is a multiple of a pointer's");
+
     struct Link {
         Link *next;
         Link *prev;
@@ -40,9 +43,10 @@ class ChunkPoolHeap : private Super {
 public:
     /// The largest power of two that divides the size, up to a cache line.
     static constexpr std::size_t alignment = std::min(ChunkSize & (0 - ChunkSize), platform::cache_line);
-    static constexpr std::size_t chunks_per_slab = (SlabSize - platform::cache_line) / ChunkSize;
+    static constexpr std::size_t chunks_per_slab =
+        (SlabSize - platform::cache_line) / std::max<std::size_t>(ChunkSize, 1);
 
-    static_assert(sizeof(Slab) <= platform::cache_line && alignment >= alignof(FreeChunk));
+    static_assert(sizeof(Slab) <= platform::cache_line);
     static_assert(is_power_of_two(SlabSize) && SlabSize > 2 * platform::cache_line && chunks_per_slab > 1,
                   "a slab holds more than one chunk");
 

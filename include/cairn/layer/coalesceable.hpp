@@ -29,7 +29,8 @@ concept ContiguousHeap = ClearableHeap<H> && requires { requires H::contiguous; 
 template <Heap Super, std::size_t Granularity = BoundaryTag::unit, bool Marked = false>
 class CoalesceableHeap : private Super {
     static_assert(alignment_of<Super> >= quantum, "blocks below must be aligned for the tag");
-    static_assert(Granularity % BoundaryTag::unit == 0 && is_power_of_two(Granularity));
+    static_assert(Granularity % BoundaryTag::unit == 0 && is_power_of_two(Granularity),
+                  "the granularity of regions is a power of two, of 16 at least");
 
 public:
     using SizeRecord = BoundaryTag;

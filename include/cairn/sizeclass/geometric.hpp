@@ -27,8 +27,11 @@ struct GeometricSizeClasses {
     static constexpr std::size_t steps = Steps;
     static constexpr std::size_t largest = Largest;
     static constexpr std::size_t table_limit = TableLimit;
-    static_assert(is_power_of_two(Steps) && is_power_of_two(Largest) && is_power_of_two(TableLimit));
-    static_assert(fine_limit < TableLimit && TableLimit <= Largest);
+    static_assert(is_power_of_two(Steps) && is_power_of_two(Largest) && is_power_of_two(TableLimit),
+                  "the largest size, the end of the table and the steps of a doubling are powers of two");
+    static_assert(
+        fine_limit < TableLimit && TableLimit <= Largest,
+        "the table ends above 16 bytes for each step of a doubling, and not above the largest size");
 
 private:
     static constexpr unsigned log_steps = log2_exact(Steps);

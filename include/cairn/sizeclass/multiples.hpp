@@ -19,7 +19,8 @@ namespace cairn {
 
 template <std::size_t First, std::size_t Step, std::size_t Largest>
 struct MultipleClasses {
-    static_assert(is_power_of_two(Step) && First > 0 && First <= Largest);
+    static_assert(is_power_of_two(Step), "the step is a power of two");
+    static_assert(First > 0 && First <= Largest, "the first class is not above the largest");
 
     static constexpr unsigned count = static_cast<unsigned>(ceil_div(Largest - First, Step)) + 1;
     static constexpr std::size_t largest = First + (count - 1) * Step;

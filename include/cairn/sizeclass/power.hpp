@@ -23,7 +23,7 @@ template <std::size_t Largest, std::size_t Numerator, std::size_t Denominator>
 struct PowerSizeClasses {
     static constexpr std::size_t quantum = 16;
     static constexpr std::size_t largest = Largest;
-    static_assert(Largest >= quantum && Largest % quantum == 0);
+    static_assert(Largest >= quantum && Largest % quantum == 0, "the largest size is a multiple of 16");
     static_assert(Denominator < Numerator && Numerator <= 2 * Denominator, "1 < b <= 2");
 
 private:

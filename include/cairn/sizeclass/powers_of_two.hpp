@@ -18,7 +18,8 @@ namespace cairn {
 
 template <std::size_t Smallest = 8, unsigned Count = 29>
 struct PowersOfTwo {
-    static_assert(is_power_of_two(Smallest) && Smallest > 1 && Count > 0);
+    static_assert(is_power_of_two(Smallest) && Smallest > 1 && Count > 0,
+                  "the smallest class is a power of two above 1");
     static_assert(log2_exact(Smallest) + Count <= 8 * sizeof(std::size_t), "the largest class is a size");
 
     static constexpr unsigned count = Count;
