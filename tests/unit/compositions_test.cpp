@@ -5,6 +5,8 @@
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/hybrid.hpp>
+#include <cairn/combine/seg.hpp>
+#include <cairn/combine/segregated.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
 #include <cairn/debug/size_table.hpp>
@@ -152,6 +154,16 @@ TYPED_TEST(Owning, KnowsItsBlocksFromThoseThatBeginWhereItsMemoryEnds) {
         for (void *p : others) {
             EXPECT_FALSE(heap->owns(p));
         }
+    }
+}
+
+TEST(SegregatedDeathTest, StopsAtALittleHeapThatRounds) {
+    using Little = Compose<MmapHeap, Bump<>, SizeHeader, Seg<PowersOfTwo<64, 8>>>;
+    Compose<MmapHeap, SizeHeader, Segregated<PowersOfTwo<8, 8>, Little>> heap;
+    EXPECT_NE(heap.malloc(100), nullptr) << "of the class of 128";
+    if constexpr (platform::checked) {
+        EXPECT_DEATH(heap.malloc(30),
+                     "a heap of a SegregatedHeap made a block of 64 bytes for its class of 32");
     }
 }
 

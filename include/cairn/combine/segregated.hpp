@@ -7,7 +7,8 @@
 // Needs:   Little and Big that record sizes in one way, found from the block alone (SameSizeRecord), and
 //          exactly: a block of a class says the size of the class. Classes: a generator of
 //          include/cairn/sizeclass/.
-// Keeps:   each little heap sees requests of one size, so a list of free blocks is enough for it.
+// Keeps:   each little heap sees requests of one size, so a list of free blocks is enough for it. A build with
+//          assertions stops at a little heap whose block says another size: it would be freed to another class.
 // Threads: one at a time.
 // Errors:  nullptr from the heap that was asked; a class never takes from another.
 // Cost:    class_of each way.
@@ -15,10 +16,12 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/classes.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace cairn {
 
@@ -37,7 +40,14 @@ public:
         if (c >= Classes::count) { // proved by the generator; the heap below need not check the size again
             __builtin_unreachable();
         }
-        return little_[c].malloc(Classes::size_of(c));
+        void *const block = little_[c].malloc(Classes::size_of(c));
+        if constexpr (platform::checked) {
+            if (block != nullptr && getSize(block) != Classes::size_of(c)) {
+                platform::fatal({"a heap of a SegregatedHeap made a block of ", std::uint64_t{getSize(block)},
+                                 " bytes for its class of ", std::uint64_t{Classes::size_of(c)}});
+            }
+        }
+        return block;
     }
 
     void free(void *p) {
