@@ -13,12 +13,14 @@
 #include <cairn/layer/aligned_header.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/chunk_pool.hpp>
+#include <cairn/layer/coalesce.hpp>
 #include <cairn/layer/coalesceable.hpp>
 #include <cairn/layer/fixed_stack.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/obstack.hpp>
 #include <cairn/layer/rounded.hpp>
 #include <cairn/layer/size_header.hpp>
+#include <cairn/layer/unique.hpp>
 #include <cairn/layer/xalloc.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
 #include <cairn/source/mmap.hpp>
@@ -155,6 +157,12 @@ TYPED_TEST(Owning, KnowsItsBlocksFromThoseThatBeginWhereItsMemoryEnds) {
             EXPECT_FALSE(heap->owns(p));
         }
     }
+}
+
+/// Its functions are static; clang warned of a `this` that nobody uses.
+TEST(Coalesceable, StandsOnAUniqueHeap) {
+    Compose<MmapHeap, Unique<class Regions>, Coalesceable<64_KiB>, Seg<PowersOfTwo<>>, Coalesce> heap;
+    heap.free(heap.malloc(100));
 }
 
 TEST(SegregatedDeathTest, StopsAtALittleHeapThatRounds) {

@@ -43,13 +43,13 @@ public:
     ~CoalesceableHeap() { release(); }
 
     void *malloc(std::size_t size) {
-        return place(size, [this](std::size_t bytes) { return Super::malloc(bytes); });
+        return place(size, [&](std::size_t bytes) { return Super::malloc(bytes); });
     }
 
     void *malloc_zeroed(std::size_t size)
         requires ZeroingHeap<Super>
     {
-        return place(size, [this](std::size_t bytes) { return Super::malloc_zeroed(bytes); });
+        return place(size, [&](std::size_t bytes) { return Super::malloc_zeroed(bytes); });
     }
 
     void *memalign(std::size_t wanted, std::size_t size)
