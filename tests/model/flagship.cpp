@@ -34,6 +34,8 @@ public:
             visit_to_settle(*heaps[i]);
         }
     }
+    bool visit_wanted() { return Slow::levels_.visit_wanted(Slow::threads_.mine()); }
+    WantedVisits &wanted() { return Slow::levels_.global().notices().wanted_visits(); }
     bool can_visit(unsigned i) { return static_cast<bool>(Visit<Heap>(*heaps[i])); }
     void attach(unsigned i) {
         void *const p = malloc(16);
@@ -551,6 +553,53 @@ const model::Kernel<VisitAndEnd<true>, 3> visit_end("flagship.visit.end",
 const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.executions = 400'000,
                                                                               .short_executions = 1'000,
                                                                               .refuse_fence = true});
+
+/// What is asked of all kernels in which threads look for heaps to visit.
+template <unsigned Threads>
+struct Wanted : Base<Threads> {
+    /// A heap that owes much has been visited, or is on the list still, once: nobody who was on the way to it has forgotten it.
+    void finish() {
+        unsigned on_list[Threads] = {};
+        unsigned all = 0;
+        for (PendingSuperblocks *tray = nullptr; (tray = this->heap.wanted().take()) != nullptr;) {
+            model::check(++all <= Threads, "a heap is on the list more than once");
+            for (unsigned i = 0; i < Threads; ++i) {
+                on_list[i] += tray->heap == this->heap.heaps[i] ? 1 : 0;
+            }
+        }
+        for (unsigned i = 0; i < Threads; ++i) {
+            PendingSuperblocks &tray = this->heap.heaps[i]->tray();
+            model::check(tray.freed() < Discipline::slack || on_list[i] == 1 || tray.idle(),
+                         "a heap that owes much was forgotten");
+            model::check(on_list[i] <= 1, "a heap is on the list twice");
+        }
+        Base<Threads>::finish();
+    }
+};
+/// Heap 0 is on the list still, though its thread has come by since; then others free much into it again. Who takes it off the list at
+/// that time sees that, or they put it there anew.
+struct WantedStill : Wanted<3> {
+    WantedStill() {
+        give(0, of_one);
+        model::as_thread(1, [&] {
+            for (unsigned i = 0; i < 4; ++i) {
+                free(i);
+            }
+        });
+        model::as_thread(0, [&] { heap.heaps[0]->holdings().empty_tray(); });
+        model::name(&heap.heaps[0]->tray().wanted, "wanted");
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            free(4);
+            free(5);
+        } else if (i == 2) {
+            heap.visit_wanted();
+        }
+    }
+};
+const model::Kernel<WantedStill, 3> wanted_still("flagship.wanted.still",
+                                                 {.executions = 400'000, .short_executions = 6'000});
 
 /// Fork: the thread that forks is alone with the memory as the others have left it, at any step of theirs.
 template <bool Visitor, bool Fence = true>

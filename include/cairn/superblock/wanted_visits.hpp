@@ -8,7 +8,7 @@
 // Keeps:   a tray is in it once at most. What is put back comes behind all that is there: who can not visit some heaps comes to the
 //          others.
 // Threads: add, empty: any; take: one at a time.
-// Cost:    a compare-exchange to add, a load while the tray is in it already; an exchange now and then to take.
+// Cost:    an exchange and a compare-exchange to add, the first alone while the tray is in it already; an exchange or two to take.
 // Source:  Treiber, "Systems programming: coping with parallelism", 1986; taken whole, so there is no ABA.
 #pragma once
 
@@ -21,9 +21,9 @@ public:
     constexpr WantedVisits() = default;
 
     void add(PendingSuperblocks &tray) {
-        // acquire: pairs with the release in take(): its read of next_wanted came before our write.
-        if (tray.wanted.load(std::memory_order_relaxed) ||
-            tray.wanted.exchange(true, std::memory_order_acquire)) {
+        // acquire: pairs with the release in take(): its read of next_wanted came before our write. release: pairs with the
+        // acquire there: who takes the tray sees why it was added, also where it was in already. Hence no look before.
+        if (tray.wanted.exchange(true, std::memory_order_acq_rel)) {
             return;
         }
         PendingSuperblocks *first =
@@ -65,7 +65,7 @@ public:
             return nullptr;
         }
         left_.store(tray->next_wanted, std::memory_order_relaxed);
-        tray->wanted.store(false, std::memory_order_release); // release: see add()
+        tray->wanted.exchange(false, std::memory_order_acq_rel); // release, acquire: see add()
         return tray;
     }
     PendingSuperblocks *take() {
