@@ -67,6 +67,12 @@ struct Atomic {
     static auto choices() {
         return [](unsigned count) { return e().explorer->choose(count); };
     }
+    /// For a load, the newest first: what is stored is seen in the end.
+    static auto choices_to_read() {
+        return [](unsigned count) {
+            return e().steps > e().kernel->options.steps / 2 ? 0 : e().explorer->choose(count);
+        };
+    }
     static Step step(const volatile void *p, Step::Kind kind, bool all_order) {
         Step s;
         s.kind = kind;
@@ -84,7 +90,7 @@ struct Atomic {
     }
     static void access(std::uintptr_t address, Shadow::Access kind, const void *code) {
         Engine &g = e();
-        const int other = g.shadow.access(g.current, g.memory.now(g.current), address, size, kind);
+            const int other = g.shadow.access(g.current, g.memory.now(g.current), address, size, kind);
         if (other >= 0 && g.kernel->options.races && !g.shadow.is_racy(address)) {
             race("an atomic operation", address, other, code);
         }
@@ -112,7 +118,8 @@ struct Atomic {
         late_meets(of(p), order == __ATOMIC_SEQ_CST);
         const unsigned location = g.memory.location(of(p), size);
         const std::uint32_t since = g.explorer->since(g.current);
-        const auto seen = g.memory.load(g.current, location, order, since == 0 ? 0 : since - 1, choices());
+        const auto seen =
+            g.memory.load(g.current, location, order, since == 0 ? 0 : since - 1, choices_to_read());
         if (seen.message == nullptr) { // nothing new, and the old has been looked at
             g.explorer->nothing_new();
             g.cut = true;
@@ -128,7 +135,7 @@ struct Atomic {
                                                                    : "",
              place(code).c_str());
         looks_at(of(p), *seen.message, false, code);
-        taken(0, seen.message->number + 1);
+        taken(0, seen.message->number + 1, late || seen.message->time < g.memory.newest(location).time);
         return static_cast<T>(value);
     }
 

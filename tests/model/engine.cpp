@@ -71,10 +71,19 @@ void fibre_main() {
     std::_Exit(2);
 }
 
+/// Whether a thread has looked around for so long that it will find nothing new, until something changes. All that it has read was new,
+/// and it did nothing else: what it does next is what it has done before.
+bool goes_round(const Fibre &fibre) {
+    return fibre.in_vain >= e().kernel->options.steps / 4 && fibre.changes == e().memory.changes();
+}
+
 /// Whether a thread that has announced its step can take it.
 bool is_enabled(const Fibre &fibre) {
     if (fibre.asleep_on != 0) {
         return fibre.woken;
+    }
+    if (goes_round(fibre)) {
+        return false;
     }
     if (fibre.step.awaits == 0) {
         return true;
@@ -86,27 +95,33 @@ bool is_enabled(const Fibre &fibre) {
 /// Who takes the next step; on whatever stack.
 unsigned schedule(unsigned current) {
     Engine &g = e();
-    if (++g.steps > g.kernel->options.steps) {
-        g.cut = true;
-        return Explorer::nobody;
-    }
     Explorer::Candidate candidates[most_threads];
-    bool any = false;
+    unsigned enabled = 0;
     bool all_ended = true;
+    bool any_goes_round = false;
     for (unsigned i = 0; i < g.kernel->threads; ++i) {
         const Fibre &fibre = g.fibres[i];
         all_ended = all_ended && (fibre.ended || i + g.kernel->options.helpers >= g.kernel->threads);
         candidates[i].exists = !fibre.ended && fibre.announced;
         candidates[i].step = fibre.step;
         candidates[i].enabled = candidates[i].exists && is_enabled(fibre);
-        any = any || candidates[i].enabled;
+        enabled += candidates[i].enabled ? 1 : 0;
+        any_goes_round = any_goes_round || (candidates[i].exists && goes_round(fibre));
     }
-    if (!any) {
+    if (enabled == 0) {
         if (!all_ended) {
             g.failed = true;
-            g.why = "no thread can go on";
+            g.why = any_goes_round ? "a thread goes round for ever" : "no thread can go on";
         }
         return Explorer::nobody;
+    }
+    if (++g.steps > g.kernel->options.steps) { // and each thread had its turns
+        g.failed = true;
+        g.why = "no end";
+        return Explorer::nobody;
+    }
+    if (enabled > 1 && current != outside && g.in_a_row >= g.kernel->options.steps / 8) {
+        candidates[current].enabled = false; // it may wait for the others
     }
     const unsigned next = g.explorer->next(candidates, current);
     if (next == Explorer::nobody) {
@@ -119,6 +134,7 @@ unsigned schedule(unsigned current) {
         return Explorer::nobody;
     }
     g.explorer->count_preemption();
+    g.in_a_row = next == current ? g.in_a_row + 1 : 0;
     return next;
 }
 
@@ -223,10 +239,12 @@ void announce(const Step &step) {
     }
 }
 
-void taken(std::uint32_t made, std::uint32_t read) {
+void taken(std::uint32_t made, std::uint32_t read, bool old) {
     Engine &g = e();
     Fibre &mine = g.fibres[g.current];
     mine.announced = false;
+    mine.in_vain = old || mine.changes != g.memory.changes() ? 0 : mine.in_vain + 1;
+    mine.changes = g.memory.changes();
     g.explorer->done(g.current, made, read);
     mine.step = {};
     ++g.memory.now(g.current).clock[g.current];
@@ -252,6 +270,7 @@ void execute() {
     g.memory.clear();
     g.explorer->begin();
     g.steps = 0;
+    g.in_a_row = 0;
     g.failed = false;
     g.cut = false;
     g.over = false;
@@ -263,7 +282,8 @@ void execute() {
         fibre.begun = fibre.ended = fibre.announced = fibre.woken = false;
         fibre.step = {};
         fibre.looked_at = fibre.spins_out = fibre.asleep_on = 0;
-        fibre.fences = 0;
+        fibre.fences = fibre.in_vain = 0;
+        fibre.changes = 0;
         fibre.locals = fibre.locals_at_start;
     }
     for (unsigned i = 0; i < g.kernel->threads && !g.over; ++i) {

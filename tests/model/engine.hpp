@@ -67,6 +67,9 @@ struct Fibre {
     std::uintptr_t asleep_on = 0; ///< a futex
     bool woken = false;
     unsigned fences = 0;
+    // What it has done in a row of which nothing has come, while nobody else has changed anything either.
+    unsigned in_vain = 0;
+    std::uint32_t changes = 0;
 };
 
 /// Everything there is while a kernel is looked at.
@@ -81,6 +84,7 @@ struct Engine {
     unsigned current = outside;
     unsigned acting = 0; ///< where no thread runs: whose data there is
     unsigned steps = 0;
+    unsigned in_a_row = 0;      ///< of one thread, the last ones
     unsigned awaited = outside; ///< the fibre that is started, until its first step
     bool failed = false;
     bool cut = false;
@@ -110,8 +114,8 @@ inline bool apart() {
 void execute();
 /// The current thread announces its step, and comes back when it is to take it.
 void announce(const Step &step);
-/// It has taken it: it made one message, read another one (0: none).
-void taken(std::uint32_t made, std::uint32_t read);
+/// It has taken it: it made one message, read another one (0: none), which may be an old one.
+void taken(std::uint32_t made, std::uint32_t read, bool old = false);
 /// The current fibre is left for ever, in this execution; `end_execution`: and so are all others.
 void leave_fibre();
 [[noreturn]] void end_execution();

@@ -417,6 +417,42 @@ struct Plain {
 const model::Kernel<Plain<memory_order_release>, 2> plain("litmus.plain", {});
 const model::Kernel<Plain<memory_order_relaxed>, 2> plain_r("litmus.plain.race", {.must_fail = "a race"});
 
+/// Who spins without saying so. As long as the other thread has not come to its store, each look is in vain, or moves a counter; with
+/// `Comes` it comes to it, and the execution ends.
+template <bool Comes, bool Counts>
+struct Spins {
+    std::atomic<int> flag{0}, counter{0};
+    void thread(unsigned i) {
+        if (i == 1) {
+            flag.store(Comes ? 1 : 0, memory_order_relaxed);
+            return;
+        }
+        while (flag.load(memory_order_relaxed) == 0) {
+            Counts ? void(counter.fetch_add(1, memory_order_relaxed)) : void();
+        }
+    }
+    void finish() { model::outcome("the end"); }
+};
+const model::Kernel<Spins<true, false>, 2> spins("litmus.spins", {.steps = 80, .outcomes = "the end"});
+const model::Kernel<Spins<true, true>, 2> spins_and_counts("litmus.spins.counts",
+                                                           {.steps = 80, .outcomes = "the end"});
+const model::Kernel<Spins<false, false>, 2> endless("litmus.endless",
+                                                    {.must_fail = "a thread goes round for ever"});
+const model::Kernel<Spins<false, true>, 2> endless_counts("litmus.endless.counts", {.must_fail = "no end"});
+
+/// Each waits for the other one, without a lock.
+struct Politely {
+    std::atomic<int> at[2] = {0, 0};
+    void thread(unsigned i) {
+        at[i].store(1, memory_order_seq_cst);
+        while (at[1 - i].load(memory_order_seq_cst) == 1) {
+        }
+        at[i].store(0, memory_order_seq_cst);
+    }
+};
+const model::Kernel<Politely, 2> politely("litmus.endless.both",
+                                          {.must_fail = "a thread goes round for ever"});
+
 /// Programs by chance: three threads of two or three steps on two locations, in all orders. With reduction they have the
 /// same outcomes as without.
 struct Chance {

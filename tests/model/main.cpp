@@ -25,7 +25,6 @@ constexpr std::size_t stack_bytes = 256 << 10;
 struct Report {
     std::uint64_t complete = 0;
     std::uint64_t repeats = 0;
-    std::uint64_t too_long = 0;
     std::uint64_t late = 0;      ///< of `complete`, those with a late read
     std::uint64_t by_chance = 0; ///< besides
     bool all = false;
@@ -155,15 +154,15 @@ Report explore(const AnyKernel &kernel, const Options &options, const Settings &
             break;
         }
         if (cut) {
-            (g.steps > options.steps ? report.too_long : report.repeats)++;
+            ++report.repeats;
         } else {
             ++report.complete;
         }
         if (!explorer.advance()) {
-            report.all = report.too_long == 0 && options.explore != Explore::bounded;
+            report.all = options.explore != Explore::bounded;
             break;
         }
-    } while (report.complete + report.repeats + report.too_long < limit);
+    } while (report.complete + report.repeats < limit);
     g.telling = false;
     g.shadow.restore();
     g.explorer = nullptr;
@@ -174,7 +173,7 @@ Report explore(const AnyKernel &kernel, const Options &options, const Settings &
 
 /// What is not explored to its end has been explored where the last steps differ. Others by chance besides, a quarter as many.
 void explore_more(const AnyKernel &kernel, Options options, Settings settings, Report &report) {
-    settings.limit = (report.complete + report.repeats + report.too_long) / 4;
+    settings.limit = (report.complete + report.repeats) / 4;
     options.explore = Explore::random;
     Report more = explore(kernel, options, settings);
     report.by_chance = more.complete;
@@ -212,10 +211,9 @@ void print(const AnyKernel &kernel, const Options &options, const Report &r) {
         break;
     }
     const std::string late = r.late != 0 ? std::to_string(r.late) + " late reads; " : "";
-    std::printf("%-36s %10llu executions (%s; %s%llu repeats cut%s) %.2f s\n", kernel.title,
+    std::printf("%-36s %10llu executions (%s; %s%llu repeats cut) %.2f s\n", kernel.title,
                 static_cast<unsigned long long>(r.complete), how, late.c_str(),
-                static_cast<unsigned long long>(r.repeats), r.too_long != 0 ? ", some too long" : "",
-                r.seconds);
+                static_cast<unsigned long long>(r.repeats), r.seconds);
     std::fflush(stdout);
 }
 

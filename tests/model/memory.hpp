@@ -101,6 +101,7 @@ public:
         ++epoch_;
         locations_used_ = 0;
         messages_used_ = 0;
+        changes_ = 0;
         all_.clear();
         for (Thread &t : threads_) {
             t.now.clear();
@@ -144,6 +145,8 @@ public:
     const Location &at(unsigned location) const { return locations_[location]; }
     const Message &newest(unsigned location) const { return messages_[locations_[location].messages.back()]; }
     std::uint32_t messages() const { return messages_used_; }
+    /// How often a location has got another value than it had.
+    std::uint32_t changes() const { return changes_; }
 
     struct Seen {
         const Message *message;
@@ -330,6 +333,7 @@ private:
         if (last) {
             write(at.address, at.size, value);
         }
+        changes_ += value != messages_[at.messages[behind]].value ? 1 : 0;
         m.view.raise(location, time);
         return m;
     }
@@ -371,6 +375,7 @@ private:
     unsigned locations_used_ = 0;
     std::deque<Message> messages_; ///< references stay
     std::uint32_t messages_used_ = 0;
+    std::uint32_t changes_ = 0;
     View all_; ///< of the seq_cst operations and fences
     Thread threads_[most_threads];
     std::vector<std::uint32_t> candidates_;

@@ -47,7 +47,7 @@ struct Options {
     std::uint64_t executions =
         50'000'000;                     ///< random: how many; else: when to stop, and say that there are more
     std::uint64_t short_executions = 0; ///< the same for a short run; 0: as `executions`
-    unsigned steps = 4000;              ///< longer executions are cut, and counted
+    unsigned steps = 8000;              ///< an execution that is longer has no end: a failure
     bool only_long = false;             ///< left out of a short run
     bool insert = false;                ///< stores may come before others in the order of modification
     bool late = false;                  ///< relaxed loads may read what is stored later (late.hpp)
