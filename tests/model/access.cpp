@@ -19,12 +19,22 @@ namespace {
     fail(text);
 }
 
+void check_mapped(std::uintptr_t address, const void *code) {
+    if (engine->shadow.is_gone(address)) {
+        char text[120];
+        std::snprintf(text, sizeof text, "an access (code at %s) of memory that was unmapped",
+                      place(code).c_str());
+        fail(text);
+    }
+}
+
 void plain(const volatile void *p, std::size_t size, bool write, const void *code) {
     Engine *const g = engine;
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     if (g == nullptr || !Shadow::watches(address)) {
         return;
     }
+    check_mapped(address, code);
     g->shown.end();
     if (write) {
         g->shadow.writes(address, size);
@@ -90,7 +100,8 @@ struct Atomic {
     }
     static void access(std::uintptr_t address, Shadow::Access kind, const void *code) {
         Engine &g = e();
-            const int other = g.shadow.access(g.current, g.memory.now(g.current), address, size, kind);
+        check_mapped(address, code);
+        const int other = g.shadow.access(g.current, g.memory.now(g.current), address, size, kind);
         if (other >= 0 && g.kernel->options.races && !g.shadow.is_racy(address)) {
             race("an atomic operation", address, other, code);
         }

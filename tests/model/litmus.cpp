@@ -4,6 +4,7 @@
 #include "model.hpp"
 
 #include <cairn/platform/fence.hpp>
+#include <cairn/platform/vm.hpp>
 
 #include <atomic>
 #include <cstdio>
@@ -452,6 +453,37 @@ struct Politely {
 };
 const model::Kernel<Politely, 2> politely("litmus.endless.both",
                                           {.must_fail = "a thread goes round for ever"});
+
+/// Memory that one thread unmaps, or moves elsewhere, and the other one uses afterwards.
+template <bool Moves, bool Uses>
+struct Unmapped {
+    static constexpr std::size_t page = 4096;
+    char *p = static_cast<char *>(platform::vm::map(page));
+    std::atomic<char *> at{nullptr};
+    Unmapped() { *p = 1; }
+    void thread(unsigned i) {
+        if (i == 1) {
+            if (char *const now = at.load(memory_order_acquire)) {
+                model::check(now[0] == 1 && now[page] == 0, "what was moved is not there");
+                Uses ? void(*p = 2) : void();
+            }
+            return;
+        }
+        auto *const to = static_cast<char *>(platform::vm::map(2 * page));
+        if (Moves) {
+            model::check(platform::vm::move(p, page, to, 2 * page), "it can not be moved");
+        } else {
+            *to = 1;
+            platform::vm::unmap(p, page);
+        }
+        at.store(to, memory_order_release);
+    }
+};
+const model::Kernel<Unmapped<true, false>, 2> moved("litmus.moved");
+const model::Kernel<Unmapped<true, true>, 2> moved_used("litmus.moved.used",
+                                                        {.must_fail = "memory that was unmapped"});
+const model::Kernel<Unmapped<false, true>, 2> unmapped_used("litmus.unmapped",
+                                                            {.must_fail = "memory that was unmapped"});
 
 /// Programs by chance: three threads of two or three steps on two locations, in all orders. With reduction they have the
 /// same outcomes as without.

@@ -348,31 +348,30 @@ const model::Kernel<NbMoveFresh, 2> nb_fresh("nbmalloc.search.fresh",
 
 // ---- large blocks
 
-/// One gives a block back, or makes it longer; the other one gets the addresses.
+/// One gives a block back, or makes it longer before; the other one gets the addresses.
 template <bool Longer>
 struct NbLong {
     NbLarge<64_KiB> large;
     char *p = static_cast<char *>(large.malloc(16, 1));
-    bool again = false;
+    char *q = nullptr;
+    void *moved = nullptr;
     void thread(unsigned i) {
         if (i == 1) {
-            auto *const q = static_cast<char *>(large.malloc(16, 1));
-            again = q == p;
+            q = static_cast<char *>(large.malloc(16, 1));
             *q = 2;
             return;
         }
         *p = 1;
         if (Longer) {
-            if (void *const longer = large.reallocate(p, 10000)) {
-                large.free(longer);
-            } else {
-                large.free(p);
-            }
+            moved = large.reallocate(p, 10000);
+            model::check(moved != nullptr && *static_cast<char *>(moved) == 1,
+                         "a block that has moved is not the same");
+            large.free(moved);
         } else {
             large.free(p);
         }
     }
-    void finish() { model::outcome(again ? "again" : "others"); }
+    void finish() { model::outcome(q == p || q == moved ? "again" : "others"); }
 };
 const model::Kernel<NbLong<false>, 2> nb_long("nbmalloc.large",
                                               {.reuses = true, .outcomes = "again, others"});

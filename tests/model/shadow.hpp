@@ -22,7 +22,7 @@ namespace cairn::model {
 class Shadow {
 public:
     static constexpr std::uintptr_t arena = std::uintptr_t{1} << 44;
-    static constexpr std::size_t arena_size = std::size_t{256} << 20;
+    static constexpr std::size_t arena_size = std::size_t{512} << 20;
     static constexpr std::size_t window = std::size_t{32} << 20;
 
     Shadow() {
@@ -33,15 +33,18 @@ public:
             std::_Exit(2);
         }
         blocks_.resize(arena_size / block_size);
+        is_made_.resize(arena_size / block_size);
     }
 
     /// Another kernel: everything anew.
     void reset() {
         madvise(reinterpret_cast<void *>(arena), arena_size, MADV_DONTNEED);
         take_back(made_);
-        for (std::unique_ptr<Block> &block : blocks_) {
-            block.reset();
+        for (std::size_t i = 0; i < end_of_blocks_; ++i) {
+            blocks_[i].reset();
         }
+        end_of_blocks_ = 0;
+        is_made_.assign(arena_size / block_size, false);
         of_statics_.clear();
         dirty_.clear();
         racy_.clear();
@@ -65,6 +68,7 @@ public:
         take_back(undo_);
         mappings_.clear();
         unmapped_.clear();
+        gone_.clear();
         used_ = used_at_start_;
         ++epoch_;
     }
@@ -86,18 +90,37 @@ public:
         return true;
     }
 
-    /// What is unmapped may be had again, if it is wanted as it was.
+    /// What is unmapped may be had again, all of it or a part.
     void give(std::uintptr_t at, std::size_t bytes) { unmapped_.push_back({at, bytes}); }
     /// `at`: 0 for any place. 0: there is none.
     std::uintptr_t take_again(std::uintptr_t at, std::size_t bytes) {
         for (std::size_t i = 0; i < unmapped_.size(); ++i) {
             const auto [start, size] = unmapped_[i];
-            if (size == bytes && (at == 0 || at == start)) {
-                unmapped_.erase(unmapped_.begin() + static_cast<std::ptrdiff_t>(i));
-                return start;
+            const std::uintptr_t from = at == 0 ? start : at;
+            if (from >= start && from + bytes <= start + size) {
+                unmapped_[i] = {start, from - start};
+                unmapped_.push_back({from + bytes, start + size - from - bytes});
+                return from;
             }
         }
         return 0;
+    }
+
+    /// What a thread has unmapped is no memory, until somebody maps it anew.
+    void goes(std::uintptr_t at, std::size_t bytes) { gone_.push_back({at, at + bytes}); }
+    void comes(std::uintptr_t at, std::size_t bytes) {
+        for (std::size_t i = gone_.size(); i-- > 0;) {
+            const auto [begin, end] = gone_[i];
+            if (at < end && begin < at + bytes) {
+                gone_[i] = {begin, std::max(begin, at)};
+                gone_.push_back({std::min(end, at + bytes), end});
+            }
+        }
+    }
+    bool is_gone(std::uintptr_t address) const {
+        return std::any_of(gone_.begin(), gone_.end(), [=](const auto &range) {
+            return address >= range.first && address < range.second;
+        });
     }
 
     /// A thread has mapped memory: that it is zero there is the thread's doing, and others see it only behind that.
@@ -117,11 +140,12 @@ public:
             }
             return;
         }
-        if (!recording_) {
-            return;
-        }
         const std::uintptr_t end = address + size;
         for (; address < end; address = (address / block_size + 1) * block_size) {
+            if (!recording_) {
+                is_made_[(address - arena) / block_size] = true;
+                continue;
+            }
             Block &block = block_of(address);
             if (!block.dirty) {
                 block.dirty = true;
@@ -131,16 +155,27 @@ public:
         }
     }
 
-    /// Memory that is given back reads as zero: where it was ever written to by threads. Before there are any, all of it.
+    /// Memory that is given back reads as zero: where it was ever written to. Before there are threads, all of it.
     void zero(std::uintptr_t address, std::size_t size) {
         if (!recording_) {
             madvise(reinterpret_cast<void *>(address), size, MADV_DONTNEED);
             return;
         }
         for (std::uintptr_t at = address; at < address + size; at += block_size) {
-            if (blocks_[(at - arena) / block_size] != nullptr) {
+            if (was_written(at)) {
                 writes(at, block_size);
                 std::memset(reinterpret_cast<void *>(at), 0, block_size);
+            }
+        }
+    }
+
+    /// What was ever written to; the rest of it is zero.
+    void move(std::uintptr_t from, std::uintptr_t to, std::size_t bytes) {
+        for (std::size_t i = 0; i < bytes; i += block_size) {
+            if (was_written(from + i)) {
+                writes(to + i, block_size);
+                std::memcpy(reinterpret_cast<void *>(to + i), reinterpret_cast<const void *>(from + i),
+                            block_size);
             }
         }
     }
@@ -259,9 +294,15 @@ private:
         writes.clear();
     }
 
+    bool was_written(std::uintptr_t address) const {
+        const std::size_t i = (address - arena) / block_size;
+        return is_made_[i] || blocks_[i] != nullptr;
+    }
     Block &block_of(std::uintptr_t address) {
-        std::unique_ptr<Block> &block = blocks_[(address - arena) / block_size];
+        const std::size_t i = (address - arena) / block_size;
+        std::unique_ptr<Block> &block = blocks_[i];
         if (block == nullptr) {
+            end_of_blocks_ = std::max(end_of_blocks_, i + 1);
             block = std::make_unique<Block>();
             block->address = address / block_size * block_size;
         }
@@ -299,6 +340,8 @@ private:
     }
 
     std::vector<std::unique_ptr<Block>> blocks_;
+    std::size_t end_of_blocks_ = 0; ///< behind the last one that is there
+    std::vector<bool> is_made_;     ///< blocks that the kernel's constructor has written to
     std::unordered_map<std::uintptr_t, Granule> of_statics_;
     std::vector<Block *> dirty_;
     std::vector<Undo> undo_;        ///< of this execution
@@ -306,6 +349,7 @@ private:
     std::vector<Mapping> mappings_; ///< of this execution
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> racy_;
     std::vector<std::pair<std::uintptr_t, std::size_t>> unmapped_; ///< of this execution
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> gone_;  ///< of this execution, from and to
     std::size_t used_ = 0;
     std::size_t used_at_start_ = 0;
     std::uint32_t epoch_ = 1;

@@ -147,9 +147,20 @@ void changes_mappings() {
 void unmap(std::uintptr_t at, std::size_t bytes) {
     Engine &g = e();
     changes_mappings();
+    if (!apart()) {
+        g.shadow.goes(at, bytes);
+    }
     if (!apart() && g.kernel->options.reuses) {
         g.shadow.zero(at, bytes);
         g.shadow.give(at, bytes);
+    }
+}
+
+void is_mapped(std::uintptr_t at, std::size_t bytes) {
+    Engine &g = e();
+    if (!apart()) {
+        g.shadow.comes(at, bytes);
+        g.shadow.is_mapped_by(g.current, g.memory.now(g.current).clock[g.current], at, bytes);
     }
 }
 
@@ -166,11 +177,26 @@ long map(std::uintptr_t wanted, std::size_t bytes, bool there_only) {
     } else if (p = g.shadow.take(bytes, bytes >= Shadow::window / 2 ? Shadow::window : 4096); p == nullptr) {
         return -ENOMEM;
     }
-    if (!apart()) {
-        g.shadow.is_mapped_by(g.current, g.memory.now(g.current).clock[g.current],
-                              reinterpret_cast<std::uintptr_t>(p), bytes);
-    }
+    is_mapped(reinterpret_cast<std::uintptr_t>(p), bytes);
     return reinterpret_cast<long>(p);
+}
+
+/// Shorter, longer if nothing lies behind it, or onto what is mapped at `to`. What lies there is replaced.
+long remap(std::uintptr_t at, std::size_t before, std::size_t bytes, long flags, std::uintptr_t to) {
+    Engine &g = e();
+    if ((flags & MREMAP_FIXED) != 0) {
+        changes_mappings();
+        g.shadow.zero(to, bytes);
+        g.shadow.move(at, to, std::min(before, bytes));
+        is_mapped(to, bytes);
+        unmap(at, before);
+        return static_cast<long>(to);
+    }
+    if (bytes <= before) {
+        unmap(at + bytes, before - bytes);
+        return static_cast<long>(at);
+    }
+    return map(at + before, bytes - before, true) < 0 ? -ENOMEM : static_cast<long>(at);
 }
 
 } // namespace
@@ -198,7 +224,7 @@ int cairn_model_clock(clockid_t, timespec *now) {
     return 0;
 }
 
-long cairn_model_syscall(long number, long a, long b, long c, long d, long, long) {
+long cairn_model_syscall(long number, long a, long b, long c, long d, long address, long) {
     Engine &g = e();
     switch (number) {
     case SYS_write:
@@ -221,6 +247,9 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long, long
     case SYS_munmap:
         unmap(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
         return 0;
+    case SYS_mremap:
+        return remap(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b), static_cast<std::size_t>(c),
+                     d, static_cast<std::uintptr_t>(address));
     case SYS_mprotect: // what is reserved and not used would be a fault outside of the model too
         return 0;
     case SYS_madvise:
