@@ -554,7 +554,9 @@ const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.e
                                                                               .short_executions = 1'000,
                                                                               .refuse_fence = true});
 
-/// What is asked of all kernels in which threads look for heaps to visit.
+/// Two threads look for heaps to visit at one time: heap 0, into which thread 1 has freed much. Its own thread does what `Owner` says, and
+/// thread 1 frees more of it before it looks, if it `Frees`.
+enum class Does : unsigned char { nothing, free, end };
 template <unsigned Threads>
 struct Wanted : Base<Threads> {
     /// A heap that owes much has been visited, or is on the list still, once: nobody who was on the way to it has forgotten it.
@@ -576,6 +578,43 @@ struct Wanted : Base<Threads> {
         Base<Threads>::finish();
     }
 };
+template <Does Owner, bool Frees>
+struct WantedByTwo : Wanted<3> {
+    WantedByTwo() {
+        give(0, of_one);
+        model::as_thread(1, [&] {
+            for (unsigned i = 0; i < 4; ++i) {
+                free(i);
+            }
+        });
+        model::check(!heap.wanted().empty(), "nobody wants a visit");
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            if (Owner == Does::free) {
+                free(of_one - 1);
+            } else if (Owner == Does::end) {
+                heap.detach();
+            }
+            return;
+        }
+        if (Frees && i == 1) {
+            free(4);
+            free(5);
+        }
+        while (heap.visit_wanted()) {
+        }
+    }
+};
+const model::Kernel<WantedByTwo<Does::nothing, false>, 3>
+    wanted_by_two("flagship.wanted", {.executions = 400'000, .short_executions = 6'000});
+const model::Kernel<WantedByTwo<Does::nothing, true>, 3>
+    wanted_again("flagship.wanted.again", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<WantedByTwo<Does::free, false>, 3>
+    wanted_free("flagship.wanted.free", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<WantedByTwo<Does::end, false>, 3>
+    wanted_end("flagship.wanted.end", {.executions = 400'000, .short_executions = 3'000});
+
 /// Heap 0 is on the list still, though its thread has come by since; then others free much into it again. Who takes it off the list at
 /// that time sees that, or they put it there anew.
 struct WantedStill : Wanted<3> {
@@ -600,6 +639,30 @@ struct WantedStill : Wanted<3> {
 };
 const model::Kernel<WantedStill, 3> wanted_still("flagship.wanted.still",
                                                  {.executions = 400'000, .short_executions = 6'000});
+
+/// Each of two threads owes, and wants to visit the other one; its own heap it leaves on the list.
+struct WantedBoth : Wanted<2> {
+    WantedBoth() {
+        give(0, of_one);
+        give(1, of_one);
+        model::as_thread(1, [&] {
+            for (unsigned i = 0; i < 4; ++i) {
+                free(i);
+            }
+        });
+        model::as_thread(0, [&] {
+            for (unsigned i = of_one; i < of_one + 4; ++i) {
+                free(i);
+            }
+        });
+    }
+    void thread(unsigned) {
+        while (heap.visit_wanted()) {
+        }
+    }
+};
+const model::Kernel<WantedBoth, 2> wanted_both("flagship.wanted.both",
+                                               {.executions = 400'000, .short_executions = 3'000});
 
 /// Fork: the thread that forks is alone with the memory as the others have left it, at any step of theirs.
 template <bool Visitor, bool Fence = true>
