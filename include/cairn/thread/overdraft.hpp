@@ -23,7 +23,7 @@ public:
     template <class Discipline>
     void note(std::size_t bytes, PendingSuperblocks &tray, WantedVisits &wanted) {
         known_ = std::min(known_, bytes);
-        if (CAIRN_UNLIKELY(bytes > known_ + Discipline::slack)) {
+        if (CAIRN_UNLIKELY(bytes > known_ + Discipline::slack) && !is_known(tray)) {
             tray.overdrawn.store(true, std::memory_order_relaxed); // relaxed: a hint
             wanted.add(tray);
         }
@@ -36,6 +36,11 @@ public:
     }
 
 private:
+    /// relaxed, both: `overdrawn` was stored before an add(), and nobody takes the tray after that one without seeing it.
+    static bool is_known(const PendingSuperblocks &tray) {
+        return tray.overdrawn.load(std::memory_order_relaxed) && tray.wanted.load(std::memory_order_relaxed);
+    }
+
     std::size_t known_ = 0; ///< bytes
 };
 
