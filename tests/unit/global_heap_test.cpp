@@ -217,6 +217,52 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAnotherClassOfThatLength) {
     EXPECT_EQ(global_->remade(of_20, 2, mark(2)), nullptr) << "a shorter one";
 }
 
+TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAllClassesOfThatLength) {
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        const unsigned slots = Global::Maker::slots_of_class(c);
+        if (slots == 1) {
+            continue;
+        }
+        const OwnerLine *const s = given_up(c, 1, 0);
+        for (unsigned wanted = 0; wanted < Classes::count; ++wanted) {
+            const unsigned of_wanted = Global::Maker::slots_of_class(wanted);
+            if (of_wanted == 1) {
+                continue;
+            }
+            OwnerLine *const got = global_->remade(wanted, 2, mark(2));
+            EXPECT_EQ(got, of_wanted == slots ? s : nullptr)
+                << "cut for class " << c << ", wanted for " << wanted;
+            if (got != nullptr) {
+                ASSERT_TRUE(global_->release(got, 2));
+                OwnerLine *const again = global_->remade(c, 1, mark(1));
+                ASSERT_EQ(again, s);
+                ASSERT_TRUE(global_->release(again, 1));
+            }
+        }
+        global_->make_room(SIZE_MAX);
+    }
+}
+
+TEST_F(GlobalHeapTest, EmptyOnesOfManyHeapsAreFoundByAnyOnce) {
+    constexpr unsigned many = 19;
+    std::vector<PendingSuperblocks> trays(many + 1);
+    std::set<OwnerLine *> given;
+    for (unsigned heap = heaps + 1; heap <= many; ++heap) {
+        global_->notices().trays().set(heap, &trays[heap]);
+        OwnerLine *const s = global_->fresh(class_of_48, heap, &trays[heap]);
+        ASSERT_NE(s, nullptr);
+        given.insert(s);
+    }
+    for (OwnerLine *const s : given) {
+        ASSERT_TRUE(global_->release(s, RemoteWord{remote_of(s)->word.load()}.owner()));
+    }
+    for (unsigned left = static_cast<unsigned>(given.size()); left > 0; --left) {
+        EXPECT_EQ(given.erase(acquire(class_of_48, left % heaps + 1)), 1u) << left << " were left";
+    }
+    EXPECT_EQ(acquire(class_of_48, 1), nullptr);
+    EXPECT_EQ(global_->stock().empty_bytes(), 0u);
+}
+
 /// Else threads write to neighbouring descriptors all the time.
 TEST_F(GlobalHeapTest, NewSuperblocksOfAHeapAreWhereItsThreadIsAtHome) {
     for (unsigned heap = 1; heap <= heaps; ++heap) {

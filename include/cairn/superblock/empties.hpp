@@ -96,9 +96,10 @@ private:
     OwnerLine *remade_as_long(unsigned slots, unsigned size_class, unsigned heap) {
         OwnerLine *s = nullptr;
         if (stock_.empty_bytes() != 0) {
+            const unsigned last = Maker::last_class_of(slots);
             sync::Guard hold(lock_);
-            for (unsigned c = 0; c < Classes::count && s == nullptr; ++c) {
-                s = Maker::slots_of_class(c) == slots ? stock_.take_empty(c, heap) : nullptr;
+            for (unsigned c = Maker::last_class_of(slots / 2) + 1; c <= last && s == nullptr; ++c) {
+                s = stock_.take_empty(c, heap);
             }
         }
         if (s != nullptr) {

@@ -30,6 +30,13 @@ public:
     }
     static_assert(Classes::table_limit * least_blocks <= slot_size);
 
+    /// The class of the longest blocks of which superblocks have so many slots, a power of two.
+    static constexpr unsigned last_class_of(unsigned slots) {
+        const std::size_t longest = std::min(slots * slot_size / least_blocks, Classes::largest);
+        const unsigned c = Classes::class_of(longest);
+        return Classes::size_of(c) == longest ? c : c - 1;
+    }
+
     /// A superblock without any carved block, for `heap`; nullptr when out of memory.
     OwnerLine *make(unsigned size_class, unsigned heap) {
         const unsigned slots = slots_of_class(size_class);

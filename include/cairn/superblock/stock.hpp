@@ -18,6 +18,8 @@
 #include <cairn/superblock/places.hpp>
 #include <cairn/superblock/renewal.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <class Classes, class Discipline>
@@ -71,15 +73,20 @@ public:
 
     /// One of the class without live blocks, taken out; one that `heap` gave up, if there is one.
     OwnerLine *take_empty(unsigned size_class, unsigned heap) {
-        OwnerLine *s = nullptr;
-        for (unsigned i = 0; i < ways_ && s == nullptr; ++i) {
-            s = empties_[size_class][(heap + i) % ways_].front();
+        const std::uint8_t ways_there = ways_of_[size_class];
+        if (ways_there == 0) {
+            return nullptr;
         }
-        if (s != nullptr) {
-            empties_[size_class][s->last_heap % ways_].remove(s);
-            s->place = Place::nowhere;
-            note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
+        const unsigned nearest = log2_exact(std::rotr(ways_there, static_cast<int>(heap % ways_)));
+        const unsigned way = (heap + nearest) % ways_;
+        SuperblockList &empties = empties_[size_class][way];
+        OwnerLine *const s = empties.front();
+        empties.remove(s);
+        if (empties.empty()) {
+            ways_of_[size_class] &= static_cast<std::uint8_t>(~(1u << way));
         }
+        s->place = Place::nowhere;
+        note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
         return s;
     }
 
@@ -93,12 +100,13 @@ public:
                 empties = {};
             }
         }
+        std::ranges::fill(ways_of_, std::uint8_t{0});
         note_empties(0, 0);
         heaps_.forget();
     }
 
 private:
-    static constexpr unsigned ways_ = 8;
+    static constexpr unsigned ways_ = 8; ///< as many as a byte has bits, for take_empty
 
     static std::size_t free_bytes_of(const OwnerLine *s) {
         return s->extent - std::size_t{s->accounted} * shared_of(s)->block_size;
@@ -112,6 +120,7 @@ private:
         superblock::make_whole(s);
         s->place = Place::empty;
         empties_[s->size_class][s->last_heap % ways_].push_front(s);
+        ways_of_[s->size_class] |= static_cast<std::uint8_t>(1u << s->last_heap % ways_);
         note_empties(empty_bytes() + span_of(s), empty_touched() + s->extent);
     }
 
@@ -130,6 +139,7 @@ private:
     std::atomic<std::size_t> empty_touched_{0}; ///< the same
     unsigned hand_ = 0;                         ///< the class that gave up an empty one last
     HeapsInUse heaps_;
+    std::uint8_t ways_of_[Classes::count]{}; ///< of empties_: a bit for each way of the class that has any
 };
 
 } // namespace cairn
