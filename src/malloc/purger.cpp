@@ -154,6 +154,12 @@ bool wake() {
     return now == asleep || now == at_work;
 }
 
+/// A process of that size has a purger, unless it is the child of a fork whose memory has not grown yet: free may not start
+/// one, and who frees may make no more calls.
+bool is_without_purger() {
+    return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
+}
+
 } // namespace
 
 void configure(const Options &options) noexcept {
@@ -182,15 +188,10 @@ void grew() noexcept {
 }
 
 void surplus() noexcept {
-    if (delay_ms.load(std::memory_order_relaxed) == 0) {
+    const bool is_ours = background.load(std::memory_order_relaxed);
+    if (delay_ms.load(std::memory_order_relaxed) == 0 || (is_ours && is_without_purger())) {
         heap.trim(to_retain());
-        return;
-    }
-    if (!background.load(std::memory_order_relaxed)) {
-        tick_by_caller();
-        return;
-    }
-    if (!wake()) {
+    } else if (!is_ours || !wake()) {
         tick_by_caller();
     }
 }

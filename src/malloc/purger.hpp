@@ -5,7 +5,8 @@
 // give back, and sleeps without a timer while there is not.
 //
 // The thread is started by malloc, never by free: libc calls free with locks held that pthread_create takes
-// (pthread_join frees the thread-local storage of stacks that it unmaps).
+// (pthread_join frees the thread-local storage of stacks that it unmaps). So in the child of a fork, which has no such thread until
+// its memory grows, who frees gives back at once what is too much.
 //
 // The process ends with the last of the program's threads: when the main one ends, and others go on, so does the purger, and those
 // that free have the ticks.

@@ -21,7 +21,8 @@ for source in "$root"/tests/process/*.cpp; do
     test=$(basename "$source" .cpp)
     reason=
     case $test in
-    life_fork_huge | life_fork_in* | life_fork_same_pid | life_fork_threaded | life_fork_while_* | life_stopped_and_killed | misuse_overflow_*)
+    life_fork_huge | life_fork_in* | life_fork_same_pid | life_fork_threaded | life_fork_while_* | life_stopped_and_killed | \
+        memory_goes_back_in_a_child | misuse_overflow_*)
         reason="forks among threads, in handlers and before a fault: its own locks hang or fail in the child"
         ;;
     faults_no_keys | memory_class_shift_huge | memory_goes_back_by_trim | memory_goes_back_gathered | memory_goes_back_sleepers | \

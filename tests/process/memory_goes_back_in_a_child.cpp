@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// The child of a fork frees the 512 MiB that it has inherited, of the thread that forks and of another, and calls no more: a
+// second later no more than 32 MiB are resident, though it has no helper thread. One that goes on with bursts has got one.
+#include "process_test.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+using namespace process_test;
+
+struct Node {
+    Node *next;
+};
+
+static Node *burst(std::size_t total, std::size_t size) {
+    Node *list = nullptr;
+    for (std::size_t bytes = 0; bytes < total; bytes += size) {
+        auto *const node = static_cast<Node *>(malloc(size));
+        CHECK(node != nullptr);
+        std::memset(static_cast<void *>(node), 1, size);
+        node->next = list;
+        list = node;
+    }
+    return list;
+}
+
+static void free_all(Node *list) {
+    while (list != nullptr) {
+        Node *const node = list;
+        list = node->next;
+        free(node);
+    }
+}
+
+static constexpr std::size_t sizes[] = {100, 5000, 500 * KiB, 32 * MiB};
+static Node *lists[2][4];
+
+static unsigned long threads() {
+    struct stat tasks{};
+    CHECK(stat("/proc/self/task", &tasks) == 0);
+    return tasks.st_nlink - 2;
+}
+
+static void sleeps(const char *when) {
+    const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
+    dprintf(1, "a second after %s: %.1f MiB\n", when, mebibytes(after));
+    CHECK(after <= 32 * MiB);
+}
+
+static void child() {
+    alarm(hang_limit);
+    for (auto &thread : lists) {
+        for (Node *list : thread) {
+            free_all(list);
+        }
+    }
+    sleeps("what was inherited is freed");
+    CHECK(threads() == 1); // free starts none
+    for (int i = 0; i < 3; ++i) {
+        free_all(burst(128 * MiB, 5000));
+    }
+    CHECK(threads() == 2);
+    sleeps("bursts of the child's own");
+    _exit(0);
+}
+
+int main() {
+    alarm(hang_limit);
+    for (unsigned i = 0; i < 4; ++i) {
+        lists[0][i] = burst(64 * MiB, sizes[i]);
+    }
+    static pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, nullptr, 2);
+    in_threads(2, [](unsigned who) {
+        if (who == 0) {
+            for (unsigned i = 0; i < 4; ++i) {
+                lists[1][i] = burst(64 * MiB, sizes[i]);
+            }
+        }
+        pthread_barrier_wait(&barrier);
+        if (who == 1) {
+            const pid_t pid = fork();
+            CHECK(pid >= 0);
+            if (pid == 0) {
+                child();
+            }
+            int status = 0;
+            CHECK(waitpid(pid, &status, 0) == pid);
+            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        }
+        pthread_barrier_wait(&barrier);
+    });
+}
