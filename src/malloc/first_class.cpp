@@ -350,9 +350,9 @@ void destroy(FirstClassHeap *which) noexcept {
 
 void whole_statistics(Statistics &out) noexcept {
     statistics(out);
-    sync::Guard hold(list_lock);
-    for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
-        sync::Guard hold_heap(h->lock);
+    const sync::Glance hold(list_lock);
+    for (FirstClassHeap *h = hold ? all_heaps : nullptr; h != nullptr; h = h->next) {
+        const sync::Glance hold_heap(h->lock);
         out.small_resident += h->touched;
         for (unsigned c = 0; c < Classes::count; ++c) {
             SizeClassStatistics &row = out.by_class[c];

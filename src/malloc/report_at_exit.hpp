@@ -6,7 +6,7 @@
 // Keeps:   FILE is there whole or not at all: it is written under another name and renamed.
 // Errors:  a value that means nothing, or a FILE that can not be written, is one line on stderr at the start,
 //          and there is no report; what goes wrong only in the end is one line then.
-// Threads: `read_request` before there is a second thread; `write_requested` any, once.
+// Threads: `read_request` before there is a second thread; `write_requested` any, once, also from a handler that has interrupted malloc.
 // Cost:    nothing is allocated; without CAIRN_STATS a load.
 #pragma once
 

@@ -153,7 +153,7 @@ void forget_threads(const Tie *own) noexcept {
 }
 
 std::size_t metadata() noexcept {
-    const sync::Guard hold(lock);
+    const sync::Glance hold(lock);
     return made * sizeof(Tie);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 using namespace cairn;
+using sync::Glance;
 using sync::Guard;
 using sync::Lock;
 using sync::Rank;
@@ -215,6 +216,22 @@ TEST(Lock, TheChildOfAForkTakesItAnew) {
         EXPECT_EQ(status, 0);
         done = true;
     }
+}
+
+/// Who looks at figures in a handler may have interrupted the holder.
+TEST(Lock, AGlanceDoesNotWaitForEver) {
+    Lock lock(Rank::leaf);
+    {
+        const Glance alone(lock);
+        EXPECT_TRUE(alone);
+        EXPECT_TRUE(lock.held());
+    }
+    const Guard hold(lock);
+    {
+        const Glance beside(lock);
+        EXPECT_FALSE(beside);
+    }
+    EXPECT_TRUE(lock.held()); // it is the holder's to let go
 }
 
 } // namespace

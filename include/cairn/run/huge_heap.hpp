@@ -116,7 +116,7 @@ public:
 
     template <class S>
     void statistics(S &out) {
-        sync::Guard hold(lock_);
+        const sync::Glance hold(lock_);
         out.huge_live = table_.live();
         out.huge_live_blocks = table_.count();
         out.free_dirty += cache_.bytes();

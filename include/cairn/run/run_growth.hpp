@@ -89,7 +89,7 @@ public:
     template <class S>
     void statistics(S &out) {
         stripes_.statistics(out);
-        sync::Guard hold(lock_);
+        const sync::Glance hold(lock_);
         out.mapped += space_.mapped();
         out.mapped_peak += space_.mapped_peak();
     }

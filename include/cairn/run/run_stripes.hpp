@@ -112,7 +112,7 @@ public:
     template <class S>
     void statistics(S &out) {
         any([&](PurgingRuns &stripe) {
-            sync::Guard hold(stripe.lock());
+            const sync::Glance hold(stripe.lock());
             stripe.statistics_locked(out);
             return false;
         });

@@ -114,7 +114,7 @@ public:
     }
 
     Counters counters() {
-        sync::Guard hold(lock_);
+        const sync::Glance hold(lock_);
         Counters c = counters_;
         c.fresh = maker_.made();
         return c;

@@ -2,7 +2,8 @@
 //
 // Lock: a small lock for sections of some tens of instructions: spins a bounded number of times, then sleeps.
 //
-// Adds:    lock, try_lock, unlock; a rank that debug builds check: a thread takes locks in rising order only.
+// Adds:    lock, try_lock, unlock; Guard for a scope, Glance for who only reads figures; a rank that debug
+//          builds check: a thread takes locks in rising order only.
 // Needs:   nothing; constant-initialised, never destroyed.
 // Keeps:   mutual exclusion; acquire on lock pairs with release on unlock.
 // Threads: any. Not recursive, not for signal handlers.
@@ -117,6 +118,37 @@ public:
 
 private:
     L &lock_;
+};
+
+/// The same for who only reads figures, and who may have interrupted the holder (a handler that calls exit): waits for some 100 ms,
+/// then reads without the lock. Whoever has it for so long does not run, or is about something long.
+template <class L>
+class [[nodiscard]] Glance {
+public:
+    explicit Glance(L &lock) : lock_(lock), held_(lock.try_lock()) {
+        if (CAIRN_UNLIKELY(!held_)) {
+            wait();
+        }
+    }
+    ~Glance() { held_ ? lock_.unlock() : void(); }
+    Glance(const Glance &) = delete;
+    Glance &operator=(const Glance &) = delete;
+    explicit operator bool() const { return held_; } ///< what is linked may be followed
+
+private:
+    CAIRN_COLD void wait() {
+        constexpr std::uint64_t patience = 100; // milliseconds
+        const std::uint64_t begun = platform::monotonic_milliseconds();
+        do {
+            if (lock_.held()) {
+                platform::yield();
+            }
+            held_ = lock_.try_lock();
+        } while (!held_ && platform::monotonic_milliseconds() - begun < patience);
+    }
+
+    L &lock_;
+    bool held_;
 };
 
 } // namespace cairn::sync

@@ -105,7 +105,7 @@ public:
 
     template <class S>
     void statistics(S &out) {
-        sync::Guard hold(lock_);
+        const sync::Glance hold(lock_);
         out.heaps = in_use_;
         out.heaps_peak = peak_;
         out.metadata += made_ * sizeof(Heap);
