@@ -119,6 +119,9 @@ int trace(const TraceRequest &request) {
         if (const std::uint64_t pid = maker->left(); pid != 0) {
             std::cerr << "cairn: trace: process " << pid
                       << " closed the trace's files, and was not recorded any further\n";
+        } else if (maker->somebody_goes_on()) {
+            std::cerr << "cairn: trace: a process that the program has started goes on, and is not recorded "
+                         "any further\n";
         }
     } catch (const std::exception &why) {
         return failed(1, why.what());

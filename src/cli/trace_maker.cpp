@@ -89,7 +89,7 @@ std::size_t length_of_records(const std::vector<Word> &slot) {
 } // namespace
 
 TraceMaker::TraceMaker(const std::string &path)
-    : file_(take_file(path)), memory_(memfd_create("cairn trace", MFD_CLOEXEC)) {
+    : file_(take_file(path)), memory_(memfd_create("cairn trace", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
     header_.version = trace::format_version;
     header_.chunk = trace::chunk_bytes;
     header_.started = header_.ended = moment();
@@ -108,16 +108,27 @@ TraceMaker::TraceMaker(const std::string &path)
 }
 
 TraceMaker::~TraceMaker() {
-    munmap(shared_, trace::chunk_bytes);
+    if (shared_ != nullptr) {
+        munmap(shared_, trace::chunk_bytes);
+    }
 }
 
 std::string TraceMaker::memory_path() const {
     return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(memory_);
 }
 
-std::uint64_t TraceMaker::left() const {
-    return shared_->left.load(
-        std::memory_order_relaxed); // relaxed: its process is gone, or goes on without us
+/// The kernel seals no memory against writes that somebody may write to. A process that is just ending has a moment to do so. We have
+/// none after this.
+bool TraceMaker::others_have_memory() {
+    constexpr timespec moment{0, 1'000'000};
+    munmap(std::exchange(shared_, nullptr), trace::chunk_bytes);
+    for (int tries = 20; fcntl(memory_, F_ADD_SEALS, F_SEAL_WRITE) != 0; --tries) {
+        if (errno != EBUSY || tries == 0) {
+            return errno == EBUSY;
+        }
+        nanosleep(&moment, nullptr);
+    }
+    return false;
 }
 
 void TraceMaker::write_header(const std::string &path) {
@@ -137,7 +148,7 @@ void TraceMaker::write_chunk(std::uint64_t number, const void *chunk) {
 
 bool TraceMaker::finish(const std::string &path) {
     header_.ended = moment();
-    header_.stopped = shared_->over.exchange(1) | (left() != 0);
+    header_.stopped = shared_->over.exchange(1);
     const std::uint64_t slots = std::min(shared_->slots.load(), shared_->room);
     std::vector<Word> slot(trace::chunk_words);
     // Of slots that are not full many go into one chunk: each process image has one at the least.
@@ -168,8 +179,12 @@ bool TraceMaker::finish(const std::string &path) {
     if (!together.empty()) {
         write_together();
     }
+    const bool any = shared_->chunks.load() != 0;
+    left_ = shared_->left.load();
+    somebody_goes_on_ = others_have_memory();
+    header_.stopped |= left_ != 0 || somebody_goes_on_ ? 1 : 0;
     write_header(path);
-    return shared_->chunks.load() != 0;
+    return any;
 }
 
 } // namespace cairn::cli

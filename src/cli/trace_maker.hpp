@@ -23,10 +23,14 @@ public:
     /// The program has ended: writes what its threads have not. Whether there was anything in all.
     bool finish(const std::string &path);
 
+    // After finish():
     /// The pid of a process whose calls are not all there, since it has closed its files of the trace; 0 if there is none.
-    std::uint64_t left() const;
+    std::uint64_t left() const { return left_; }
+    /// Whether a process that the program has started goes on.
+    bool somebody_goes_on() const { return somebody_goes_on_; }
 
 private:
+    bool others_have_memory();
     void write_chunk(std::uint64_t number, const void *chunk);
     void write_header(const std::string &path);
 
@@ -34,6 +38,8 @@ private:
     Descriptor memory_;
     trace::Header header_{};
     trace::Shared *shared_ = nullptr;
+    std::uint64_t left_ = 0;
+    bool somebody_goes_on_ = false;
 };
 
 } // namespace cairn::cli

@@ -89,6 +89,16 @@ int main(int count, char **words) {
         work(NULL);
         return status != 0;
     }
+    if (count > 2 && strcmp(words[1], "stays") == 0) { // a daemon, until the pipe is written to
+        if (fork() == 0) {
+            work(NULL);
+            alarm(60);
+            char go = 0;
+            const int pipe = open(words[2], O_RDONLY);
+            return read(pipe, &go, 1) != 1;
+        }
+        return 0;
+    }
     if (count > 2 && strcmp(words[1], "forks") == 0) {
         for (int i = atoi(words[2]); i > 0; --i) {
             if (fork() == 0) {
@@ -205,6 +215,17 @@ for most in 1024 500; do
     summary "$file" | grep -q "^stopped early" || fail "it is not said that calls are missing"
     "$cairn" trace-info --process 1 "$file" | grep -q "^malloc 2000[0-9]$" || fail "another process's calls are lost"
 done
+
+# A process that outlives the program, as a daemon does: the trace ends with the program, and that is said. One that ends soon is
+# none.
+mkfifo "$scratch/daemon"
+"$cairn" trace -o "$file" -- "$scratch/calls" stays "$scratch/daemon" 2>"$scratch/err" || fail "a daemon: status $?"
+grep -q "goes on, and is not recorded" "$scratch/err" || fail "a daemon: not said: $(cat "$scratch/err")"
+[ "$(wc -l <"$scratch/err")" = 1 ] || fail "a daemon: not one line: $(cat "$scratch/err")"
+summary "$file" | grep -q "^stopped early" || fail "a daemon: it is not said that calls are missing"
+echo >"$scratch/daemon"
+"$cairn" trace -o "$file" -- "$scratch/calls" fork 2>"$scratch/err" || fail "no daemon: status $?"
+[ ! -s "$scratch/err" ] || fail "no daemon: $(cat "$scratch/err")"
 
 # Nor is a program killed where the trace would be longer than a file may be.
 # shellcheck disable=SC2016 # for the program to expand
