@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <set>
+#include <thread>
 #include <vector>
 
 using namespace cairn;
@@ -386,6 +388,28 @@ TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
     free_long(behind);
     EXPECT_NE(malloc_long(LargeHeap::largest + 1), nullptr);
     EXPECT_EQ(kept(), 0u) << "a huge block's memory is new, whatever used runs there are";
+}
+
+/// The owner was inside when its absence was told: it is looked for again, and until then whoever does that does not sleep.
+TEST(Levels, AnAbsentHeapThatNobodyCouldVisitIsVisitedLater) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    auto *const heap = levels->open();
+    levels->open(); // where there is one only nobody is looked for
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        void *const p = heap->malloc_class(c);
+        static_cast<void>(heap->free_local(superblock::find(p, "free of").line, address_of(p)));
+    }
+    levels->retire_absent(); // seen for the first time
+    std::this_thread::sleep_for(std::chrono::milliseconds(absence_milliseconds + 10));
+    const std::size_t held = heap->holdings().held();
+    heap->presence().enter();
+    levels->retire_absent();
+    EXPECT_TRUE(levels->attended());
+    EXPECT_EQ(heap->holdings().held(), held);
+    heap->presence().leave();
+    levels->retire_absent();
+    EXPECT_FALSE(levels->attended());
+    EXPECT_LT(heap->holdings().held(), held);
 }
 
 } // namespace

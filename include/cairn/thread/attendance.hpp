@@ -54,6 +54,9 @@ public:
         return true;
     }
 
+    /// What is_due() said could not be used: it is so again at the next look. Any thread; relaxed: whoever then sleeps is to be woken.
+    void was_refused() { tell(false); }
+
     /// Whether is_due() has said so of the absence that there is.
     bool was_told() const { return told() && times() == seen_; }
 

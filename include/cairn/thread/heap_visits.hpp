@@ -32,20 +32,25 @@ bool visit_to_settle(Heap &heap_of_another) {
     return static_cast<bool>(visit);
 }
 
-/// It has not come by for long, or memory is short. Others are told after the visit: that takes locks that come before it.
+/// It has not come by for long, or memory is short. Others are told after the visit: that takes locks that come before it. False if
+/// nobody could get in, but may another time.
 template <class Global>
-void visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of_another) {
+bool visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of_another) {
     Gathering::AllLeft all;
+    bool done = true;
     if (Visit visit(heap_of_another); visit) {
         visit.retire();
         if (Gathering &chains = heap_of_another.gathering();
             !heap_of_another.presence().owner_is_at(&chains)) {
             all = chains.give_all();
         }
+    } else {
+        done = platform::heavy_fence_missing();
     }
     for (const Gathering::Left &left : all) {
         tell(registry, heap_of_another.holdings().global(), left);
     }
+    return done;
 }
 
 /// The next heap into which others have freed much, or whose bins hold much, unless its thread has come by since and found it
@@ -86,13 +91,14 @@ void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const vo
     }
 }
 
-/// Looks at the next few heaps: one whose thread has not come by for some time keeps little.
+/// Looks at the next few heaps: one whose thread has not come by for some time keeps little. Whose owner, or another visitor, was
+/// inside is looked at again.
 template <class Global>
 void retire_idle(HeapRegistry<Global> &registry, unsigned looks) {
     const std::uint64_t now = platform::monotonic_milliseconds();
     for (unsigned i = 0; i < looks; ++i) {
         if (auto *const heap = registry.next_absent(now, absence_milliseconds)) {
-            visit_to_retire(registry, *heap);
+            visit_to_retire(registry, *heap) ? void() : heap->attendance.was_refused();
         }
     }
 }
