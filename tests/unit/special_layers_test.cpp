@@ -20,6 +20,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -223,6 +228,37 @@ Early early;
 
 TEST(Unique, IsThereBeforeTheFirstConstructor) {
     EXPECT_TRUE(Early::Heap::owns(early.block));
+}
+
+/// The locks of heaps that share it do not keep others out of it; its own do, by whatever names they are taken.
+TEST(Unique, CanBeHeldAcrossAForkIfItLocks) {
+    using Pages = Compose<MmapHeap, Bump<>, Locked<>, Unique<class TestFork>>;
+    using Other = Compose<Pages, Freelist>;
+    static_assert(sync::ForkLocks<Pages> && !sync::ForkLocks<Other>);
+    static_assert(!sync::ForkLocks<Compose<MmapHeap, Bump<>, Unique<class TestFork>>>, "nothing to hold");
+    Pages one;
+    Pages another;
+    one.lock_all();
+    another.lock_all(); // as two heaps over it would
+    std::atomic<bool> served{false};
+    std::jthread thread([&] {
+        Other heap;
+        heap.free(heap.malloc(48));
+        served = true;
+    });
+    another.unlock_all(sync::AfterFork::in_parent);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(served);
+    const pid_t child = fork();
+    one.unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
+    if (child == 0) {
+        _exit(Pages::malloc(48) != nullptr ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    thread.join();
+    EXPECT_TRUE(served);
 }
 
 TEST(Unique, IsSharedByThreadsIfItLocks) {

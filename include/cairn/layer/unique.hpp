@@ -6,7 +6,8 @@
 //     using Pages = UniqueHeap<BumpHeap<MmapHeap>>;
 //     FreelistHeap<Pages> nodes, edges;   // one region below both
 //
-// Adds:    sharing. Every capability of the shared heap but clear: that would take the blocks of all others.
+// Adds:    sharing; lock_all and unlock_all where the shared heap has them. Every capability of the shared heap but clear: that would
+//          take the blocks of all others.
 // Needs:   a heap with a constexpr constructor. `Tag` tells apart what would otherwise be one heap.
 // Keeps:   the shared heap is there before the first constructor runs and is never destroyed, so an object with
 //          static storage may use it at any time. Destroying a UniqueHeap therefore gives nothing back: what the
@@ -19,6 +20,7 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/core/immortal.hpp>
+#include <cairn/sync/across_fork.hpp>
 
 #include <type_traits>
 
@@ -84,8 +86,25 @@ public:
         return the_.object.remaining();
     }
 
+    /// For who forks, after the same of the heaps above, which do not pass it on. A thread may do it by several names.
+    static void lock_all()
+        requires sync::ForkLocks<Super>
+    {
+        if (held_++ == 0) {
+            the_.object.lock_all();
+        }
+    }
+    static void unlock_all(sync::AfterFork side)
+        requires sync::ForkLocks<Super>
+    {
+        if (--held_ == 0) {
+            the_.object.unlock_all(side);
+        }
+    }
+
 private:
     static inline constinit Immortal<Super> the_{};
+    static inline constinit thread_local unsigned held_ = 0; ///< across a fork, by the thread that does
 };
 
 template <class Tag = void>
