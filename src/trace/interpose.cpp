@@ -83,6 +83,7 @@ constinit Next<void *(size_t, size_t)> next_memalign{"memalign"};
 constinit Next<void *(size_t, size_t)> next_aligned_alloc{"aligned_alloc"};
 constinit Next<int(void **, size_t, size_t)> next_posix_memalign{"posix_memalign"};
 constinit Next<size_t(void *)> next_usable_size{"malloc_usable_size"};
+constinit Next<pid_t()> next_fork{"_Fork"};
 
 /// An allocation, made by `call` and recorded if it worked.
 ///
@@ -363,11 +364,26 @@ CAIRN_EXPORT void operator delete[](void *p, align_val_t a, const nothrow_t &) n
     destroy(next_delete_array_aligned, p, 0, a);
 }
 
+/// A fork that runs no handlers: its child would write to its parent's slot. No call of the C library's own comes here.
+extern "C" CAIRN_EXPORT pid_t _Fork() noexcept {
+    auto *const next = next_fork.find();
+    if (next == nullptr) { // before glibc 2.34
+        errno = ENOSYS;
+        return -1;
+    }
+    const pid_t child = next();
+    if (child == 0) {
+        begin_in_child();
+    }
+    return child;
+}
+
 /// Before the constructors of all other libraries; what was allocated before is not in the trace, and neither is its end.
 [[gnu::constructor(101)]] static void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
                                               [[maybe_unused]] char **environment) {
     if constexpr (cairn::platform::constructors_have_arguments) {
         environ = environ != nullptr ? environ : environment;
     }
+    next_fork.find(); // handlers of signals may call it, and may not look for it
     begin();
 }

@@ -26,6 +26,7 @@ summary() { "$cairn" trace-info "$1" || fail "trace-info: status $?"; }
 
 cat >"$scratch/calls.c" <<'C'
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -87,6 +88,18 @@ int main(int count, char **words) {
         int status = 1;
         wait(&status);
         work(NULL);
+        return status != 0;
+    }
+    if (count > 1 && strcmp(words[1], "_Fork") == 0) { // both at one time
+        pid_t (*plain_fork)(void) = (pid_t(*)(void))dlsym(RTLD_DEFAULT, "_Fork");
+        if (plain_fork == NULL)
+            return 77;
+        const pid_t child = plain_fork();
+        work(NULL);
+        if (child == 0)
+            _exit(0);
+        int status = 1;
+        waitpid(child, &status, 0);
         return status != 0;
     }
     if (count > 2 && strcmp(words[1], "stays") == 0) { // a daemon, until the pipe is written to
@@ -204,6 +217,19 @@ printf '%s\n' "$said" | grep -q "^processes 4$" || fail "fork: $said" # itself, 
 said=$("$cairn" trace-info --process 2 "$file")$("$cairn" trace-info --process 3 "$file")$("$cairn" trace-info --process 4 "$file")
 case $said in *"malloc 20000"*) ;; *) fail "the child's calls are lost: $said" ;; esac
 case $said in *"live 100007"*) ;; *) fail "calls after exec are lost: $said" ;; esac
+
+# By _Fork, which runs no handlers: the same.
+"$cairn" trace -o "$file" -- "$scratch/calls" _Fork
+status=$?
+if [ $status != 77 ]; then
+    [ $status = 0 ] || fail "_Fork: status $status"
+    for number in 1 2; do
+        said=$("$cairn" trace-info --process $number "$file") || fail "_Fork: there is no process $number"
+        for part in "malloc 20000$" "damaged 0$"; do
+            printf '%s\n' "$said" | grep -q "^$part" || fail "_Fork: no '$part' in process $number: $said"
+        done
+    done
+fi
 
 # A program that closes all files has its own where the trace's were: nothing is written to them, not even that; the other
 # processes are recorded. The same where there are no high numbers.
