@@ -5,6 +5,7 @@
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
+#include <cairn/layer/unique.hpp>
 #include <cairn/platform/syscall.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/system_malloc.hpp>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
 #include <thread>
 
 #include <sys/wait.h>
@@ -99,6 +101,27 @@ TEST(ThreadOwnedHeap, KnowsSizesAndAlignments) {
     EXPECT_EQ(exact.getSize(p), 33u);
     exact.free(p);
     EXPECT_EQ(heap.malloc(SIZE_MAX), nullptr);
+}
+
+std::string order;
+/// A lock that notes when it is held across a fork.
+template <char Name>
+struct NotingLock {
+    static void lock() {}
+    static void unlock() {}
+    static void hold_across_fork() { order += Name; }
+    static void let_go_after_fork() { order += '-'; }
+};
+
+/// A thread that has the lock of its own heap waits for that of the one that all share.
+TEST(ThreadHeaps, TheLockOfASharedHeapIsTheLastThatWhoForksTakes) {
+    Compose<MmapHeap, Locked<NotingLock<'s'>>, Unique<class TestForkOrder>, SizeHeader,
+            ThreadPrivate<3, NotingLock<'o'>>>
+        heap;
+    heap.lock_all();
+    EXPECT_EQ(order, "ooos");
+    heap.unlock_all(sync::AfterFork::in_parent);
+    EXPECT_EQ(order, "ooos----");
 }
 
 template <class H>

@@ -44,9 +44,12 @@ public:
         }
     }
 
+    /// Those of the heaps last: several may share one, for which a thread waits with the lock of its own heap held.
     void lock_all() {
         for (Entry &entry : entries_) {
             sync::hold_across_fork(entry.lock);
+        }
+        for (Entry &entry : entries_) {
             sync::lock_heap_across_fork(entry.heap);
         }
     }
