@@ -14,6 +14,7 @@
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/geometric.hpp>
 #include <cairn/source/system_malloc.hpp>
+#include <cairn/thread/thread_owned.hpp>
 
 #include <gtest/gtest.h>
 
@@ -347,6 +348,21 @@ TEST_F(TraceHeapTest, AForkDoesNotDoubleLines) {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
     EXPECT_EQ(records(sink).size(), 2u);
+}
+
+TEST_F(TraceHeapTest, OfOneSinkTheLockIsTakenOnceAcrossAFork) {
+    struct Sink {
+        static void write(Operation, void *, std::size_t, std::size_t) {}
+        void lock_all() { ++held; }
+        void unlock_all(sync::AfterFork) { --held; }
+        int held = 0;
+    };
+    static constinit Sink sink;
+    Compose<OpaqueHeap, Trace<sink>, SizeHeader, Trace<sink>, ThreadOwned<3>> heap;
+    heap.lock_all();
+    EXPECT_EQ(sink.held, 1);
+    heap.unlock_all(sync::AfterFork::in_parent);
+    EXPECT_EQ(sink.held, 0);
 }
 
 TEST_F(TraceHeapTest, WhatCanNotBeWrittenIsCounted) {

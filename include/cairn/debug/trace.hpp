@@ -26,6 +26,12 @@ concept TraceSink = requires(S &sink, void *block, std::size_t n) {
     { sink.write(Operation::malloc, block, n, n) } -> std::same_as<void>;
 };
 
+namespace detail {
+/// By how many layers, across a fork, by the thread that does.
+template <auto &Sink>
+inline constinit thread_local unsigned sink_held = 0;
+} // namespace detail
+
 template <Heap Super, auto &Sink>
     requires TraceSink<decltype(Sink)>
 class TraceHeap {
@@ -101,12 +107,17 @@ public:
         heap_.clear();
     }
 
+    /// Several layers, or heaps in a row, may write to one sink.
     void lock_all() {
         sync::lock_heap_across_fork(heap_);
-        sync::lock_heap_across_fork(Sink);
+        if (detail::sink_held<Sink> ++== 0) {
+            sync::lock_heap_across_fork(Sink);
+        }
     }
     void unlock_all(sync::AfterFork side) {
-        sync::unlock_heap_after_fork(Sink, side);
+        if (--detail::sink_held<Sink> == 0) {
+            sync::unlock_heap_after_fork(Sink, side);
+        }
         sync::unlock_heap_after_fork(heap_, side);
     }
 
