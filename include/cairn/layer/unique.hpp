@@ -86,7 +86,8 @@ public:
         return the_.object.remaining();
     }
 
-    /// For who forks, after the same of the heaps above, which do not pass it on. A thread may do it by several names.
+    /// For who forks, by several names if need be; after the locks of the heaps above. One of those may pass it on (SizeHeader,
+    /// Ansi): two that lock by themselves would have this lock between theirs, and the fork may never come.
     static void lock_all()
         requires sync::ForkLocks<Super>
     {
