@@ -18,7 +18,7 @@ extern "C" {
 }
 
 // What that function does, in the names of the C++ ABI. A linker takes no member out of an archive for a weak reference: a program
-// with a runtime linked statically may have no such function, but it has these if it catches std::bad_alloc.
+// with a runtime linked statically may have no such function, but it has these if it catches std::bad_alloc and is compiled with RTTI.
 extern "C" {
 [[gnu::weak]] void *cxx_allocate_exception(std::size_t) asm("__cxa_allocate_exception");
 [[gnu::weak]] void cxx_throw(void *, void *, void (*)(void *)) asm("__cxa_throw");
