@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Limits of a process: address space from 64 MB up, the last of the 65,530 mappings that the kernel allows, huge pages
-// forbidden and wanted. Each holds from the start of a process of its own; contents stay, refusals are NULL and ENOMEM,
-// and once the limit is gone everything can be had. With --all in finer steps.
+// forbidden and wanted, and asked for where the option says. Each holds from the start of a process of its own; contents
+// stay, refusals are NULL and ENOMEM, and once the limit is gone everything can be had. With --all in finer steps.
 #include "faults_work.hpp"
 
 #include <sys/mman.h>
@@ -28,7 +28,9 @@ void run(const char *mode, unsigned value) {
         CHECK(std::strcmp(mode, "address-space") != 0 || setrlimit(RLIMIT_AS, &limit) == 0);
         if (std::strncmp(mode, "huge", 4) == 0) {
             CHECK(prctl(PR_SET_THP_DISABLE, value, 0, 0, 0) == 0);
-            setenv("CAIRN_OPTIONS", mode[4] == 'd' ? "huge_pages:dense" : "huge_pages:always", 1);
+            char options[32];
+            std::snprintf(options, sizeof options, "huge_pages:%s", mode + 4);
+            setenv("CAIRN_OPTIONS", options, 1);
         }
         execl(here, here, mode, text, nullptr);
         _exit(126);
@@ -70,8 +72,43 @@ std::size_t allowed_mappings() {
     return std::strtoull(text, nullptr, 10);
 }
 
+/// Whether the kernel has been asked for huge pages where p is (hg).
+bool huge_pages_asked_for(const void *p) {
+    static char text[1 * MiB];
+    read_proc("/proc/self/smaps", text, sizeof text);
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    for (const char *line = text; (line = std::strchr(line, '\n')) != nullptr;) {
+        unsigned long from = 0, to = 0;
+        if (std::sscanf(++line, "%lx-%lx ", &from, &to) == 2 && address >= from && address < to) {
+            const char *const flags = std::strstr(line, "\nVmFlags:");
+            CHECK(flags != nullptr);
+            const char *const end = std::strchr(flags + 1, '\n');
+            const char *const hg = std::strstr(flags, " hg");
+            return hg != nullptr && hg < end;
+        }
+    }
+    failed(__FILE__, __LINE__, "a mapping that p is in");
+}
+
+/// Of `dense`: for huge blocks only, which are used as a whole. Before any memory is there that has been in other use.
+void look_at_huge_pages(const char *option) {
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) {
+        return;
+    }
+    void *const small = malloc(100);
+    void *const huge = malloc(64 * MiB);
+    CHECK(small != nullptr && huge != nullptr);
+    CHECK(huge_pages_asked_for(small) == (std::strcmp(option, "always") == 0));
+    CHECK(huge_pages_asked_for(huge) == (std::strcmp(option, "off") != 0));
+    free(huge);
+    free(small);
+}
+
 void in_the_process(const char *mode, unsigned value) {
     alarm(hang_limit);
+    if (std::strncmp(mode, "huge", 4) == 0) {
+        look_at_huge_pages(mode + 4);
+    }
     if (std::strcmp(mode, "mappings") == 0) {
         Mappings all_but(value);
         work();
@@ -108,6 +145,7 @@ int main(int argc, char **argv) {
             run("mappings", left);
         }
     }
+    run("hugeoff", 0);
     for (const unsigned forbidden : {0u, 1u}) {
         run("hugedense", forbidden);
         run("hugealways", forbidden);
