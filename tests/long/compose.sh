@@ -10,12 +10,15 @@ ran=0 wrong=
 run() { # NAME SEED COMPILER FLAGS...
     name=$1-$2 seed=$2
     shift 2
+    : >"$work/$name.log" # no other run's, if nothing is compiled
     python3 "$tests/compose/generate.py" "$seed" "${CAIRN_LONG_COUNT:-150}" >"$work/$name.inc"
     "$@" -std=c++20 -Wall -Wextra -Werror -I"$root/include" -I"$root" "-DCAIRN_COMPOSITIONS=\"$work/$name.inc\"" \
         "$tests/compose/compose_test.cpp" "$tests"/conformance/suite.cpp "$tests"/conformance/driver.cpp \
         "$tests"/conformance/model.cpp -o "$work/$name" -lgtest -lgtest_main -pthread &&
         "$work/$name" --gtest_brief=1 >"$work/$name.log" 2>&1 || wrong="$wrong $name"
-    ran=$((ran + $(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$work/$name.log" || echo 0)))
+    passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$work/$name.log")
+    echo "$name: ${passed:-0} compositions"
+    ran=$((ran + ${passed:-0}))
 }
 for seed in ${CAIRN_LONG_SEEDS:-2 3 4 5 6}; do
     run sanitized "$seed" g++ -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
