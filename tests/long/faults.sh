@@ -59,7 +59,7 @@ if command -v strace >/dev/null && traced -e trace=none; then
             traced -e "trace=$call" || finished 1 "without a fault, under strace"
             # The most calls of one thread, and some more, as the order of threads is not always the same.
             last=$(grep -c . "$scratch/trace")
-            most=$(sed -n "s/^\([0-9]*\) $call(.*/\1/p" "$scratch/trace" | sort | uniq -c | sort -rn | sed -n '1s/^ *\([0-9]*\).*/\1/p')
+            most=$(sed -n "s/^\([0-9]*\)  *$call(.*/\1/p" "$scratch/trace" | sort | uniq -c | sort -rn | sed -n '1s/^ *\([0-9]*\).*/\1/p')
             most=$((${most:-0} + 2))
             echo "strace${options:+, $options}: $call: $last calls, at most $((most - 2)) of one thread"
             for error in ENOMEM EPERM ENOSYS; do
