@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Sizes that no machine has: NULL and ENOMEM from every entry point, and the next request works.
+// Sizes that no machine has: NULL and ENOMEM from every entry point, and the next request works. What lies free stays, as none of
+// it would help: a program that is told a wrong length again and again is not slower for it.
+// env: CAIRN_OPTIONS=purge_delay:never
 #include "process_test.hpp"
 
 #include <cerrno>
 #include <malloc.h>
+#include <sys/resource.h>
 
 using namespace process_test;
 
@@ -14,8 +17,7 @@ static bool refused(void *p) {
     return answer;
 }
 
-int main() {
-    void *const block = malloc(100);
+static void sizes(void *block) {
     for (const std::size_t asked :
          {std::size_t{PTRDIFF_MAX}, std::size_t{PTRDIFF_MAX} + 1, std::size_t{PTRDIFF_MAX} - 4096, SIZE_MAX,
           SIZE_MAX - 1, SIZE_MAX - 7, SIZE_MAX - 4095, SIZE_MAX - 4096, SIZE_MAX - 64 * KiB,
@@ -39,6 +41,26 @@ int main() {
         void *const next = malloc(100);
         CHECK(next != nullptr);
         free(next);
+    }
+}
+
+int main() {
+    void *const block = malloc(100);
+    void *const large = malloc(8 * MiB);
+    void *const huge = malloc(20 * MiB);
+    std::memset(large, 1, 8 * MiB);
+    std::memset(huge, 1, 20 * MiB);
+    free(large);
+    free(huge);
+    for (const bool limited : {false, true}) {
+        const rlimit most{rlim_t{1} << 50,
+                          rlim_t{1} << 50}; // more than there is: where a limit is, the heap is sparing
+        CHECK(!limited || setrlimit(RLIMIT_AS, &most) == 0);
+        const std::size_t before = resident();
+        sizes(block);
+        const std::size_t after = resident();
+        dprintf(1, "resident before %.1f MiB, after %.1f MiB\n", mebibytes(before), mebibytes(after));
+        CHECK(before > 28 * MiB && after + MiB > before);
     }
     for (unsigned shift = 40; shift < 64; ++shift) { // alignments beyond all memory
         void *const p = aligned_alloc(opaque(std::size_t{1} << shift), 64);

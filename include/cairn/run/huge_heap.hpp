@@ -17,13 +17,16 @@ namespace cairn {
 
 class HugeHeap : public HugeStore {
 public:
+    /// A quarter of all addresses: more is not asked for.
+    static constexpr std::size_t largest = std::size_t{1} << (platform::address_bits - 2);
+
     explicit constexpr HugeHeap(RunHeap &runs) : HugeStore(runs) {}
     HugeHeap(const HugeHeap &) = delete;
     HugeHeap &operator=(const HugeHeap &) = delete;
 
     /// `clean` tells whether the memory reads as zero. `alignment` up to window_size comes for free.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
-        if (size > largest_ || alignment > largest_) {
+        if (size > largest || alignment > largest) {
             return nullptr;
         }
         const std::size_t bytes = align_up(size, platform::vm::page_size());
@@ -81,7 +84,7 @@ public:
     /// Gives a block a new length, in place or by moving its pages. nullptr if that can not be had: nothing
     /// changed.
     void *reallocate(void *p, std::size_t size) {
-        const std::size_t bytes = size <= largest_ ? align_up(size, platform::vm::page_size()) : 0;
+        const std::size_t bytes = size <= largest ? align_up(size, platform::vm::page_size()) : 0;
         // Out of the table first: once its pages have moved, the old address may be somebody else's.
         lock_.lock();
         HugeBlock *const block = bytes != 0 ? table_.remove(p) : nullptr;
@@ -131,8 +134,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t largest_ = std::size_t{1} << (platform::address_bits - 2);
-
     HugeTable table_;
 };
 

@@ -35,6 +35,11 @@ public:
         return large_.malloc_spare(size, alignment, who);
     }
 
+    /// Whether there is no such block, whatever lies free.
+    static bool is_beyond_all(std::size_t size, std::size_t alignment) {
+        return size > HugeHeap::largest || alignment > HugeHeap::largest;
+    }
+
     /// `who`: a number of the thread; 0: none.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
         size += size == 0; // a block of no bytes has an address of its own too

@@ -6,7 +6,7 @@
 // Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any.
-// Errors:  nullptr when out of memory, after all that lies free was tried.
+// Errors:  nullptr when out of memory, after all that lies free was tried; at once for what no memory could hold.
 // Cost:    some tens of instructions; a remote free: one compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
@@ -108,16 +108,15 @@ protected:
 
     void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) { // false so far
         const unsigned who = threads_.mine()->holdings().number();
-        if (void *const p = levels_.long_blocks().malloc_spare(size, alignment, who)) {
+        void *p = levels_.long_blocks().malloc_spare(size, alignment, who);
+        if (p != nullptr || levels_.long_blocks().is_beyond_all(size, alignment)) {
             return p;
         }
         if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
             threads_.give_empty(); // to pay with
         }
-        void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
-        if (CAIRN_UNLIKELY(p == nullptr) && give_up_caches()) {
-            p = levels_.long_blocks().malloc(size, alignment, clean);
-        }
+        p = levels_.long_blocks().malloc(size, alignment, clean, who);
+        p = p != nullptr || !give_up_caches() ? p : levels_.long_blocks().malloc(size, alignment, clean);
         note_growth();
         return p;
     }
