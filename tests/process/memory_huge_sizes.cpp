@@ -44,6 +44,20 @@ static void sizes(void *block) {
     }
 }
 
+// A freed block that waits for its thread is no answer to a size that is as long when its upper bits are lost.
+static void sizes_after(std::size_t freed) {
+    for (unsigned shift = 47; shift < 64; ++shift) {
+        for (const std::size_t more : {std::size_t{0}, std::size_t{1}, freed}) {
+            const std::size_t size = opaque((std::size_t{1} << shift) + more);
+            free(opaque(malloc(freed)));
+            CHECK(refused(malloc(size)));
+            CHECK(refused(calloc(1, size)));
+            CHECK(refused(realloc(nullptr, size)));
+            CHECK(refused(memalign(64, size)));
+        }
+    }
+}
+
 int main() {
     void *const block = malloc(100);
     void *const large = malloc(8 * MiB);
@@ -52,6 +66,9 @@ int main() {
     std::memset(huge, 1, 20 * MiB);
     free(large);
     free(huge);
+    for (unsigned kib = 64; kib <= 512; kib += 64) {
+        sizes_after(kib * KiB);
+    }
     for (const bool limited : {false, true}) {
         const rlimit most{rlim_t{1} << 50,
                           rlim_t{1} << 50}; // more than there is: where a limit is, the heap is sparing

@@ -53,10 +53,10 @@ public:
 
     /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
-        const unsigned slots = slots_for(size);
-        if (!has_spare(slots, alignment, who)) {
+        if (size > SpareRuns::longest || !has_spare(slots_for(size), alignment, who)) {
             return nullptr;
         }
+        const unsigned slots = slots_for(size);
         OwnerLine *const spare = spares_.take(who);
         if (spare != nullptr && spare->slots == slots) {
             return begin(spare, size);
@@ -138,8 +138,7 @@ private:
     }
 
     bool has_spare(unsigned slots, std::size_t alignment, unsigned who) const {
-        return who != SpareRuns::nobody && slots <= SpareRuns::most_slots && alignment <= slot_size &&
-               spares_.slots(who) == slots;
+        return who != SpareRuns::nobody && alignment <= slot_size && spares_.slots(who) == slots;
     }
 
     static void *begin(OwnerLine *run, std::size_t size) {

@@ -17,6 +17,7 @@ namespace cairn {
 class SpareRuns {
 public:
     static constexpr unsigned most_slots = 4;
+    static constexpr std::size_t longest = most_slots * slot_size;
     static constexpr unsigned places = 16;
     static constexpr unsigned nobody = 0; ///< the number of who has no place
 
