@@ -39,6 +39,24 @@ protected:
         }
         return blocks;
     }
+
+    void free_used_memory() {
+        for (void *const p : blocks_of(Classes::class_of(8_KiB), 12_MiB)) {
+            free(heap_, p);
+        }
+        heap_.hand_over();
+        global_->make_room(SIZE_MAX);
+    }
+    std::vector<OwnerLine *> lean_bins() {
+        std::vector<OwnerLine *> lean;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            OwnerLine *const s = heap_.bins().at(c);
+            if (s->extent > s->carved * Classes::size_of(c) + 32_KiB) {
+                lean.push_back(s);
+            }
+        }
+        return lean;
+    }
     static unsigned class_of(void *p) { return superblock_of(p)->size_class; }
 
     bool settle() {
@@ -160,32 +178,51 @@ TEST_F(VisitTest, BinsWithoutLiveBlocksAreEmptied) {
 
 /// Memory that was used before, of which the bins' superblocks have cut little: nobody else can use it.
 TEST_F(VisitTest, WhatBinsHaveNotCutGoesBackToTheSystem) {
-    for (void *const p : blocks_of(Classes::class_of(8_KiB), 12_MiB)) {
-        free(heaps_[0], p);
-    }
-    heap_.hand_over();
-    global_->make_room(SIZE_MAX);
-    const std::vector<void *> blocks = some_of_each_class();
-    std::vector<OwnerLine *> lean;
-    for (unsigned c = 0; c < Classes::count; ++c) {
-        OwnerLine *const s = heap_.bins().at(c);
-        if (s->extent > s->carved * Classes::size_of(c) + 32_KiB) {
-            lean.push_back(s);
-        }
-    }
+    free_used_memory();
+    std::vector<void *> blocks = some_of_each_class();
+    std::vector<OwnerLine *> lean = lean_bins();
     ASSERT_GT(lean.size(), 10u);
     const std::size_t held = heap_.holdings().held();
+    for (OwnerLine *const s : lean) { // as an earlier visitor, but for what is being cut since
+        EXPECT_TRUE(superblock::has_carved(s));
+        EXPECT_FALSE(superblock::has_carved(s));
+    }
+    OwnerLine *const cutting = lean.front();
+    lean.erase(lean.begin());
+    const std::uint32_t extent = cutting->extent;
+    for (const std::uint32_t before = cutting->carved; cutting->carved == before;) {
+        blocks.push_back(heap_.malloc_class(cutting->size_class));
+        ASSERT_NE(blocks.back(), nullptr);
+    }
     ASSERT_TRUE(settle());
     for (const OwnerLine *const s : lean) {
         EXPECT_LT(s->extent, s->carved * Classes::size_of(s->size_class) + 16_KiB);
     }
     EXPECT_LT(heap_.holdings().held(), held - lean.size() * 32_KiB);
+    EXPECT_EQ(cutting->extent, extent) << "it would be touched again soon";
     expect_accounts(heap_);
     for (unsigned c = 0; c < Classes::count; ++c) { // and it is there again when it is wanted
         for (void *const p : blocks_of(c, span_of(heap_.bins().at(c)))) {
             free(heap_, p);
         }
     }
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(VisitTest, WhoStaysAwayCutsNothingSoon) {
+    free_used_memory();
+    const std::vector<void *> blocks = some_of_each_class();
+    const std::vector<OwnerLine *> lean = lean_bins();
+    ASSERT_GT(lean.size(), 10u);
+    ASSERT_TRUE(retire());
+    for (const OwnerLine *const s : lean) {
+        EXPECT_LT(s->extent, s->carved * Classes::size_of(s->size_class) + 16_KiB);
+    }
+    expect_accounts(heap_);
     for (void *const p : blocks) {
         free(heap_, p);
     }

@@ -31,20 +31,21 @@ enum class Place : std::uint8_t {
 
 /// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock.
 struct alignas(platform::line_pair) OwnerLine {
-    std::uintptr_t free;     ///< first free block; odd: the list is empty (superblock::is_end)
-    std::uint64_t cookie;    ///< secret of this superblock, links are encoded with it
-    std::int32_t above;      ///< live blocks above `border`; a free that brings it to 0 looks around
-    std::int32_t border;     ///< live blocks == border + above
-    std::uint32_t accounted; ///< live blocks as the heap's u knows them
-    std::uint32_t carved;    ///< blocks cut from the superblock so far
-    OwnerLine *next;         ///< neighbours in whatever list `place` says
-    OwnerLine *previous;     ///<
-    std::uint32_t extent;    ///< bytes that were ever touched: this superblock's part of the heap's a
-    std::uint16_t slots;     ///< length of the run; valid for the first slot of any run
-    std::uint8_t size_class; ///<
-    std::uint8_t group;      ///< fullness group, while partial
-    Place place;             ///<
-    std::uint16_t last_heap; ///< who gave it to the global heap
+    std::uintptr_t free;         ///< first free block; odd: the list is empty (superblock::is_end)
+    std::uint64_t cookie;        ///< secret of this superblock, links are encoded with it
+    std::int32_t above;          ///< live blocks above `border`; a free that brings it to 0 looks around
+    std::int32_t border;         ///< live blocks == border + above
+    std::uint32_t accounted;     ///< live blocks as the heap's u knows them
+    std::uint32_t carved;        ///< blocks cut from the superblock so far
+    OwnerLine *next;             ///< neighbours in whatever list `place` says
+    OwnerLine *previous;         ///<
+    std::uint32_t extent;        ///< bytes that were ever touched: this superblock's part of the heap's a
+    std::uint16_t slots;         ///< length of the run; valid for the first slot of any run
+    std::uint8_t size_class;     ///<
+    std::uint8_t group;          ///< fullness group, while partial
+    Place place;                 ///<
+    std::uint16_t last_heap;     ///< who gave it to the global heap
+    std::uint32_t carved_before; ///< what `carved` was when a visitor last looked (has_carved)
 
     std::uint32_t live() const { return static_cast<std::uint32_t>(border + above); }
 };

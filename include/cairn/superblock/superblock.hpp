@@ -91,6 +91,13 @@ inline void *pop(OwnerLine *s, std::size_t span) {
     return pop_unchecked(s);
 }
 
+/// Whether it has cut blocks since this was last asked: what it has not cut yet it may soon need.
+inline bool has_carved(OwnerLine *s) {
+    const bool more = s->carved != s->carved_before;
+    s->carved_before = s->carved;
+    return more;
+}
+
 /// Puts a checked block back. True when the live blocks came down to the border.
 CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     word_of(block) = s->free ^ s->cookie;

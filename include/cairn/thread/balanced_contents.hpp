@@ -118,7 +118,7 @@ private:
             return;
         }
         empty_bins([this](OwnerLine *s) {
-            if (s->accounted != 0) {
+            if (s->accounted != 0 && !superblock::has_carved(s)) {
                 holdings_.drop_uncarved(s);
             }
             return s->accounted == 0;

@@ -74,7 +74,7 @@ private:
                 return;
             }
             taken.find_owner();
-            again |= sort_out(taken, count_told, too_empty, leaves_bin);
+            again |= sort_out(taken, count_told, when, too_empty, leaves_bin);
         }
     }
 
@@ -119,8 +119,8 @@ private:
     /// True if something was given to the global heap. All are accounted for before the first one goes. Bins whose superblocks have
     /// live blocks come last: perhaps no more need go.
     template <class TooEmpty, class LeavesBin>
-    bool sort_out(Taking<Heap> &taken, unsigned told, TooEmpty too_empty, LeavesBin leaves_bin) {
-        taken.keep_if([&](OwnerLine *s, unsigned number) { return look_at(taken, s, number < told); });
+    bool sort_out(Taking<Heap> &taken, unsigned told, Bins when, TooEmpty too_empty, LeavesBin leaves_bin) {
+        taken.keep_if([&](OwnerLine *s, unsigned number) { return look_at(taken, s, number < told, when); });
         bool given = false;
         for (const bool in_bin : {false, true}) {
             taken.keep_if([&](OwnerLine *s, unsigned) {
@@ -135,8 +135,8 @@ private:
     }
 
     /// Accounts for it. False if it is in use, and stays. What has live blocks serves nobody else: what it has not cut yet goes to
-    /// the operating system, as memory is about to grow.
-    bool look_at(Taking<Heap> &taken, OwnerLine *s, bool told) {
+    /// the operating system, as memory is about to grow; not while it is being cut, or it would soon touch that again.
+    bool look_at(Taking<Heap> &taken, OwnerLine *s, bool told, Bins when) {
         if (taken.in_use(s)) {
             taken.put_back(s);
             if (told) {
@@ -148,7 +148,7 @@ private:
             Heap::Notice::acknowledge(s);
         }
         heap_.holdings().account(s);
-        if (!told && s->accounted != 0) {
+        if (!told && s->accounted != 0 && (when == Bins::always || !superblock::has_carved(s))) {
             heap_.holdings().drop_uncarved(s);
         }
         return true;
