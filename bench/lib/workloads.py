@@ -53,6 +53,7 @@ WORKLOADS = [
     Workload("idle-pool", "idle_pool"),
     Workload("class-shift", "class_shift"),
     Workload("far-free", "far_free"),
+    Workload("shared-slots", "shared_slots"),
     Workload("barnes-hut", "barnes_hut"),
     Workload("bem", "bem"),
     Workload("requests", "requests"),

@@ -66,6 +66,10 @@ class BadAllocators(unittest.TestCase):
         data = self.check("overlap", "wrong")
         self.assertIn("contents", data["samples"][0]["detail"])
 
+    def test_overlap_in_slots_that_all_share(self):
+        data = self.check("overlap", "wrong", "--workloads", "shared-slots")
+        self.assertIn("handed out", data["samples"][0]["detail"])
+
     def test_null(self):
         data = self.check("null", "wrong")
         self.assertIn("NULL", data["samples"][0]["detail"])

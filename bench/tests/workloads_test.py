@@ -34,6 +34,7 @@ LITTLE = {
     "idle_pool": ["--megabytes", "1"],
     "class_shift": ["--megabytes", "1"],
     "far_free": ["--megabytes", "1", "--batches", "10000"],
+    "shared_slots": ["--slots", "500"],
     "barnes_hut": ["--bodies", "300"],
     "bem": ["--panels", "200"],
     "requests": ["--cache", "500"],
@@ -92,6 +93,14 @@ class Programs(unittest.TestCase):
 
     def test_no_threads_are_refused(self):
         self.assertEqual(output([places.program(BUILD, "threadtest"), "--threads", "0"])[0], 2)
+
+    def test_figures_that_can_not_be_are_refused(self):
+        for name, *arguments in (("shared_slots", "--slots", "0"), ("shared_slots", "--slots", "4294967296"),
+                                 ("shared_slots", "--low", "7"), ("shared_slots", "--low", "2000"),
+                                 ("shared_slots", "--high", "4294967296")):
+            with self.subTest(name, arguments=arguments):
+                status, printed, complaint = output([places.program(BUILD, name), *arguments])
+                self.assertEqual((status, printed, complaint.count("\n")), (2, "", 1), complaint)
 
     def test_disciplines(self):
         for name, variants in (("xalloc", ["original", "inlined", "layered", "malloc"]),
