@@ -52,6 +52,7 @@ WORKLOADS = [
     Workload("at-once", "serialized", ["--at-once", "1"], share=1),
     Workload("idle-pool", "idle_pool"),
     Workload("class-shift", "class_shift"),
+    Workload("shift-stay", "class_shift", ["--megabytes", "16", "--stay", "16"]),
     Workload("far-free", "far_free"),
     Workload("shared-slots", "shared_slots"),
     Workload("barnes-hut", "barnes_hut"),

@@ -97,7 +97,8 @@ class Programs(unittest.TestCase):
     def test_figures_that_can_not_be_are_refused(self):
         for name, *arguments in (("shared_slots", "--slots", "0"), ("shared_slots", "--slots", "4294967296"),
                                  ("shared_slots", "--low", "7"), ("shared_slots", "--low", "2000"),
-                                 ("shared_slots", "--high", "4294967296")):
+                                 ("shared_slots", "--high", "4294967296"), ("class_shift", "--low", "0"),
+                                 ("class_shift", "--low", "70000"), ("class_shift", "--growth", "0")):
             with self.subTest(name, arguments=arguments):
                 status, printed, complaint = output([places.program(BUILD, name), *arguments])
                 self.assertEqual((status, printed, complaint.count("\n")), (2, "", 1), complaint)
