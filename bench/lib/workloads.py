@@ -44,6 +44,7 @@ WORKLOADS = [
     Workload("producer_consumer", "producer_consumer", share=2),
     Workload("churn", "churn"),
     Workload("large", "large", share=1),
+    Workload("realloc-steps", "realloc_steps"),
     Workload("shbench", "shbench"),
     Workload("active-false", "active_false"),
     Workload("passive-false", "passive_false"),

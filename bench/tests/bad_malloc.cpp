@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The C library's malloc, until its 10,000th call; then what the environment's BAD_MALLOC says:
+// The C library's malloc, until the 10,000th call of it or of realloc; then what the environment's BAD_MALLOC says:
 //   crash    a store through a null pointer
 //   hang     an endless sleep
 //   overlap  the block that was handed out last, a second time
@@ -58,6 +58,7 @@ extern "C" void *calloc(std::size_t count, std::size_t size) {
 }
 
 extern "C" void *realloc(void *block, std::size_t size) {
+    calls.fetch_add(1, std::memory_order_relaxed);
     return now_asked_for("forget") ? __libc_malloc(size) : __libc_realloc(block, size);
 }
 

@@ -75,8 +75,9 @@ class BadAllocators(unittest.TestCase):
         self.assertIn("NULL", data["samples"][0]["detail"])
 
     def test_realloc_that_forgets(self):
-        data = self.check("forget", "wrong", "--workloads", "random")
-        self.assertIn("realloc", data["samples"][0]["detail"])
+        for workload in ("random", "realloc-steps"):
+            data = self.check("forget", "wrong", "--workloads", workload)
+            self.assertIn("realloc", data["samples"][0]["detail"])
 
     def test_calloc_that_is_not_zero(self):
         data = self.check("dirty", "wrong", "--workloads", "random")

@@ -26,6 +26,7 @@ LITTLE = {
     "replace": ["--live", "100"],
     "churn": ["--megabytes", "1"],
     "large": ["--high", "200000"],
+    "realloc_steps": ["--most", "2000"],
     "shbench": ["--total", "1000000"],
     "larson": ["--blocks", "100", "--replacements", "2000"],
     "producer_consumer": ["--depth", "4"],
@@ -98,7 +99,9 @@ class Programs(unittest.TestCase):
         for name, *arguments in (("shared_slots", "--slots", "0"), ("shared_slots", "--slots", "4294967296"),
                                  ("shared_slots", "--low", "7"), ("shared_slots", "--low", "2000"),
                                  ("shared_slots", "--high", "4294967296"), ("class_shift", "--low", "0"),
-                                 ("class_shift", "--low", "70000"), ("class_shift", "--growth", "0")):
+                                 ("class_shift", "--low", "70000"), ("class_shift", "--growth", "0"),
+                                 ("realloc_steps", "--buffers", "0"), ("realloc_steps", "--step", "0"),
+                                 ("realloc_steps", "--most", "15"), ("realloc_steps", "--rounds", "many")):
             with self.subTest(name, arguments=arguments):
                 status, printed, complaint = output([places.program(BUILD, name), *arguments])
                 self.assertEqual((status, printed, complaint.count("\n")), (2, "", 1), complaint)
