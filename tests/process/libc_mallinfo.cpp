@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <malloc.h>
+#include <thread>
 
 using namespace process_test;
 
@@ -80,6 +81,23 @@ void small() {
     CHECK(near(mallinfo2().uordblks, before.uordblks, 64 * KiB));
 }
 
+/// Blocks that another thread has freed, and keeps for a while to give them back together.
+void gathered() {
+    constexpr std::size_t count = 15;
+    void *blocks[count];
+    for (void *&p : blocks) {
+        p = std::malloc(200);
+    }
+    std::thread([&] {
+        std::free(std::malloc(1));
+        const std::size_t live = mallinfo2().uordblks;
+        for (void *p : blocks) {
+            std::free(p);
+        }
+        CHECK(live >= mallinfo2().uordblks + count * 200);
+    }).join();
+}
+
 /// The int fields of the older one say at least as much as they can.
 void older() {
     void *const p = std::malloc(5 * GiB);
@@ -104,5 +122,6 @@ int main() {
     huge();
     large();
     small();
+    gathered();
     older();
 }

@@ -8,12 +8,13 @@
 // Keeps:   a chain begins with the second free of its superblock in a row, so frees that go here and there wait for nothing. A chain is at
 //          most SharedLine::gather blocks long, all of them together take no more than `most_bytes`. Its blocks are live for
 //          everybody, and marked as free: a second free of one is known by `holds`.
-// Threads: one at a time (ThreadHeap), but for `holds`: any.
+// Threads: one at a time (ThreadHeap), but for `holds` and `count_as_free`: any.
 // Cost:    two writes to the block, one to the place; a compare-exchange a chain.
 // Source:  snmalloc gathers what it sends to another thread: Liétar and others, "snmalloc: a message passing allocator", 2019. Here
 //          the superblock is the address, and nobody forwards.
 #pragma once
 
+#include <cairn/core/statistics.hpp>
 #include <cairn/superblock/gathered_chain.hpp>
 
 #include <algorithm>
@@ -74,6 +75,19 @@ public:
             }
         }
         return all;
+    }
+
+    /// For statistics, in which the superblocks' counts have what is gathered as live. Any thread: what changes meanwhile may be missing.
+    void count_as_free(Statistics &out) const {
+        for_each([&](const Place &place) {
+            SizeClassStatistics &c = out.by_class[place.superblock()->size_class % out.size_classes];
+            const std::uint64_t blocks = place.count();
+            if (blocks <= Place::most_blocks && blocks <= c.live_blocks) {
+                c.live_blocks -= blocks;
+                c.free_blocks += blocks;
+                out.small_live -= blocks * c.block_size;
+            }
+        });
     }
 
     /// The places in turn: who gives back one a slow path keeps no chain for long.

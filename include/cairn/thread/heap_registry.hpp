@@ -66,9 +66,7 @@ public:
     /// After a notice to a heap that no thread has.
     void tend(PendingSuperblocks &tray) {
         sync::Guard hold(lock_);
-        if (tray.idle()) {
-            static_cast<Heap *>(tray.heap)->hand_over_idle();
-        }
+        tray.idle() ? static_cast<Heap *>(tray.heap)->hand_over_idle() : void();
     }
 
     // ---- for visits (heap_visits.hpp). Not where there never was a second heap: nobody else has freed into the one.
@@ -109,13 +107,15 @@ public:
         out.heaps = in_use_;
         out.heaps_peak = peak_;
         out.metadata += made_ * sizeof(Heap);
+        for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
+            heap->gathering().count_as_free(out);
+        }
     }
 
     /// In the child of a fork of a threaded process: all but `survivor` are idle and empty. The survivor if it has kept what it had.
     Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
-        idle_ = nullptr;
-        hand_ = nullptr;
+        idle_ = hand_ = nullptr;
         in_use_ = 0;
         for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
             if (heap != survivor) {
