@@ -389,9 +389,8 @@ struct Ties {
         }
     }
     static std::size_t in_use() {
-        struct {
-            std::size_t heaps = 0, heaps_peak = 0, metadata = 0;
-        } counts;
+        Statistics counts;
+        counts.size_classes = 1;
         process_heap::heap.levels().registry().statistics(counts);
         return counts.heaps;
     }

@@ -66,7 +66,9 @@ public:
     /// After a notice to a heap that no thread has.
     void tend(PendingSuperblocks &tray) {
         sync::Guard hold(lock_);
-        tray.idle() ? static_cast<Heap *>(tray.heap)->hand_over_idle() : void();
+        if (tray.idle()) {
+            static_cast<Heap *>(tray.heap)->hand_over_idle();
+        }
     }
 
     // ---- for visits (heap_visits.hpp). Not where there never was a second heap: nobody else has freed into the one.
@@ -101,8 +103,7 @@ public:
         return made_ > 1 ? global.notices().wanted_visits().take(look) : nullptr;
     }
 
-    template <class S>
-    void statistics(S &out) {
+    void statistics(Statistics &out) {
         const sync::Glance hold(lock_);
         out.heaps = in_use_;
         out.heaps_peak = peak_;
