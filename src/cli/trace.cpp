@@ -116,6 +116,10 @@ int trace(const TraceRequest &request) {
         } else {
             fs::rename(aside, request.file);
         }
+        if (maker->lacks_room()) {
+            std::cerr
+                << "cairn: trace: there is no room for its file to grow: calls are missing at the end\n";
+        }
         if (const std::uint64_t pid = maker->left(); pid != 0) {
             std::cerr << "cairn: trace: process " << pid
                       << " closed the trace's files, and was not recorded any further\n";

@@ -142,7 +142,8 @@ void TraceMaker::write_header(const std::string &path) {
 void TraceMaker::write_chunk(std::uint64_t number, const void *chunk) {
     const auto to = static_cast<off_t>(trace::header_bytes + number * trace::chunk_bytes);
     if (pwrite(file_, chunk, trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
-        header_.stopped = 1; // what is there is still of use
+        lacks_room_ |= header_.stopped == 0; // else it was said
+        header_.stopped = 1;                 // what is there is still of use
     }
 }
 

@@ -26,6 +26,8 @@ public:
     // After finish():
     /// The pid of a process whose calls are not all there, since it has closed its files of the trace; 0 if there is none.
     std::uint64_t left() const { return left_; }
+    /// Whether chunks could not be written, and no traced process has said so.
+    bool lacks_room() const { return lacks_room_; }
     /// Whether a process that the program has started goes on.
     bool somebody_goes_on() const { return somebody_goes_on_; }
 
@@ -39,6 +41,7 @@ private:
     trace::Header header_{};
     trace::Shared *shared_ = nullptr;
     std::uint64_t left_ = 0;
+    bool lacks_room_ = false;
     bool somebody_goes_on_ = false;
 };
 

@@ -262,6 +262,14 @@ grep -q "no room for its file to grow" "$scratch/err" || fail "a limit on files:
     fail "a limit on all files: status $?"
 summary "$file" | grep -q "^stopped early" || fail "a limit on all files: it is not said that calls are missing"
 
+# What threads have left goes to the file when the program has ended: no room for it is said as well.
+"$cairn" trace -o "$file" -- "$scratch/calls" killed 2>"$scratch/err"
+prlimit --fsize=$(($(wc -c <"$file") - 1)) "$cairn" trace -o "$file" -- "$scratch/calls" killed 2>"$scratch/err"
+[ $? = 137 ] || fail "no room at the end: status $?"
+grep -q "no room for its file to grow: calls are missing" "$scratch/err" || fail "no room at the end: $(cat "$scratch/err")"
+[ "$(grep -c ^cairn: "$scratch/err")" = 1 ] || fail "no room at the end: not one line: $(cat "$scratch/err")"
+summary "$file" | grep -q "^stopped early" || fail "no room at the end: it is not said that calls are missing"
+
 # Each process has addresses of its own, and a realloc that fails leaves its block.
 "$cairn" trace -o "$file" -- "$scratch/calls" copies || fail "copies: status $?"
 said=$(summary "$file")
