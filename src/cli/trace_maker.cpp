@@ -90,6 +90,15 @@ std::size_t length_of_records(const std::vector<Word> &slot) {
 
 TraceMaker::TraceMaker(const std::string &path)
     : file_(take_file(path)), memory_(memfd_create("cairn trace", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    try {
+        prepare(path);
+    } catch (...) {
+        unlink(path.c_str()); // empty
+        throw;
+    }
+}
+
+void TraceMaker::prepare(const std::string &path) {
     header_.version = trace::format_version;
     header_.chunk = trace::chunk_bytes;
     header_.started = header_.ended = moment();

@@ -32,6 +32,7 @@ public:
     bool somebody_goes_on() const { return somebody_goes_on_; }
 
 private:
+    void prepare(const std::string &path);
     bool others_have_memory();
     void write_chunk(std::uint64_t number, const void *chunk);
     void write_header(const std::string &path);

@@ -359,6 +359,8 @@ other=$(printf '%s/a\377b' "$scratch")
 python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$scratch/out" || fail "a name that is no UTF-8: no JSON"
 mkdir "$scratch/gone"
 (cd "$scratch/gone" && rmdir "$scratch/gone" && one_line 1 "No such file" trace -o x -- true) || exit 1
+(ulimit -f 1 && one_line 1 "File too large" trace -o "$scratch/full" -- true) || exit 1
+[ ! -e "$scratch/full.partial" ] || fail "a file without a trace is left behind"
 one_line 1 "is a folder" trace -o "$scratch" -- true
 one_line 1 "no regular file" trace -o "$scratch/go" -- true # as for a device: it is not replaced
 [ -p "$scratch/go" ] || fail "a pipe was replaced"
