@@ -26,6 +26,10 @@ Elf64_Half own_machine() {
     return read_at(own, 0, header) ? header.e_machine : Elf64_Half{EM_NONE};
 }
 
+bool read_elf(std::ifstream &file, Elf64_Ehdr &header) {
+    return read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+}
+
 std::string look_at_elf(std::ifstream &file, const Elf64_Ehdr &header) {
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != own_machine()) {
         return "it is a program for another kind of processor";
@@ -54,7 +58,7 @@ std::string why_not_preloaded(const std::filesystem::path &program) {
     }
     std::ifstream file(program, std::ios::binary);
     Elf64_Ehdr header{};
-    if (read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+    if (read_elf(file, header)) {
         return look_at_elf(file, header);
     }
     file.clear();
@@ -72,6 +76,12 @@ std::string why_not_preloaded(const std::filesystem::path &program) {
     const std::filesystem::path interpreter = first_line.substr(from, to - from);
     // A script's interpreter may not be a script; look once.
     return interpreter == program ? "" : why_not_preloaded(interpreter);
+}
+
+bool is_library(const std::filesystem::path &file) {
+    std::ifstream contents(file, std::ios::binary);
+    Elf64_Ehdr header{};
+    return read_elf(contents, header) && header.e_type == ET_DYN;
 }
 
 } // namespace cairn::cli

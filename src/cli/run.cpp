@@ -55,6 +55,9 @@ int run(const RunRequest &request) {
     } catch (const NoLibrary &why) {
         return failed(why.status, why.what());
     }
+    if (!is_library(library)) {
+        return failed(can_not_run, "the library " + library.string() + " can not be preloaded: it is none");
+    }
     const std::string &program = request.command.front();
     if (const fs::path file = find_program(program); !file.empty()) {
         if (const std::string why = why_not_preloaded(file); !why.empty()) {

@@ -109,6 +109,8 @@ cairn=$cairn_kept
 mkdir "$scratch/a b"
 cp "$library" "$scratch/a b/other.so"
 ends 126 run --allocator "$scratch/a b/other.so" -- true && one_line "LD_PRELOAD"
+cp "$scratch/plain" "$scratch/none.so"
+ends 126 run --allocator "$scratch/none.so" -- true && one_line "can not be preloaded: it is none"
 ends 2 run && one_line "no program"
 ends 2 run -- && one_line "no program"
 ends 2 run --bogus -- true && one_line "unknown option '--bogus'"
