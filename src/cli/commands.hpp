@@ -16,7 +16,7 @@ inline constexpr int not_found = 127;
 
 struct RunRequest {
     bool statistics = false;
-    std::string allocator; ///< a family name or a file, "" for the flagship
+    std::string allocator = "cairn"; ///< or a family name, or a file
     std::vector<std::string> command;
     std::string recorder; ///< a library in front of the allocator's, "" for none
 };

@@ -133,8 +133,8 @@ std::vector<std::string> allocator_names() {
 
 fs::path find_library(const std::string &allocator) {
     const bool is_file = allocator.find('/') != std::string::npos || fs::path(allocator).extension() == ".so";
-    const bool is_name = !is_file && !allocator.empty() && allocator != "cairn";
-    fs::path library = is_file ? fs::absolute(allocator) : library_of(is_name ? allocator : "cairn");
+    const bool is_name = !is_file && allocator != "cairn";
+    fs::path library = is_file ? fs::absolute(allocator) : library_of(allocator);
     std::error_code error;
     if (is_name && !fs::exists(library, error)) {
         library = peer_library(allocator);

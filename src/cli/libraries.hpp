@@ -23,7 +23,7 @@ public:
     const int status;
 };
 
-/// For the words of --allocator: "", "cairn", one of the family, an installed peer, or a file. Throws NoLibrary.
+/// For the words of --allocator: "cairn", one of the family, an installed peer, or a file. Throws NoLibrary.
 std::filesystem::path find_library(const std::string &allocator);
 
 /// The file of the C library, whose malloc a program has without a preloaded one; "" if that can not be said.

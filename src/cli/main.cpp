@@ -44,6 +44,10 @@ int run_word(int count, char **words) {
     app.set_version_flag("--version", "cairn " CAIRN_VERSION);
     app.require_subcommand(1);
 
+    // What a variable that is not set leaves of FILE.
+    const auto is_named = [](const std::string &file) { return std::string(file.empty() ? "is empty" : ""); };
+    const CLI::Range any_process(std::uint64_t{1}, most_images);
+
     RunRequest request;
     CLI::App *const run_command = app.add_subcommand("run", "Run a program with Cairn as its malloc");
     run_command->add_flag("--stats", request.statistics, "Print a summary of its memory when it ends");
@@ -56,7 +60,9 @@ int run_word(int count, char **words) {
     TraceRequest trace_request;
     CLI::App *const trace_command =
         app.add_subcommand("trace", "Run a program and record its calls of malloc");
-    trace_command->add_option("-o,--output", trace_request.file, "The file to write")->required();
+    trace_command->add_option("-o,--output", trace_request.file, "The file to write")
+        ->required()
+        ->check(is_named);
     trace_command->add_option("--allocator", trace_request.run.allocator, "As for run");
     trace_command->prefix_command();
     trace_command->footer("The program and its arguments stand behind --.");
@@ -65,7 +71,8 @@ int run_word(int count, char **words) {
     std::uint64_t trace_process = 0;
     bool trace_json = false;
     CLI::App *const trace_info_command = app.add_subcommand("trace-info", "Say what is in a trace");
-    trace_info_command->add_option("--process", trace_process, "Only this one; the program itself is 1");
+    trace_info_command->add_option("--process", trace_process, "Only this one; the program itself is 1")
+        ->check(any_process);
     trace_info_command->add_flag(
         "--json", trace_json, "All figures of one process, the busiest if none is named, as a JSON object");
     trace_info_command->add_option("file", trace_path, "What cairn trace has written")->required();
@@ -80,7 +87,7 @@ int run_word(int count, char **words) {
         ->delimiter(',')
         ->required();
     replay_command->add_option("--process", replay_request.process, "Which one; the program itself is 1")
-        ->check(CLI::Range(std::uint64_t{1}, most_images));
+        ->check(any_process);
     replay_command->add_option("--repeat", replay_request.repeat, "Times for each allocator (3)")
         ->check(CLI::Range(1, 1000));
     replay_command
@@ -89,7 +96,8 @@ int run_word(int count, char **words) {
     replay_command->add_flag_callback(
         "--no-touch", [&] { replay_request.touch = false; },
         "Write to both ends of a block only, not to all of its pages");
-    replay_command->add_option("--json", replay_request.json, "A file for all that was measured");
+    replay_command->add_option("--json", replay_request.json, "A file for all that was measured")
+        ->check(is_named);
 
     for (const LabWord &word : lab_words) {
         app.add_subcommand(word.word, word.summary);

@@ -240,6 +240,8 @@ one_line 2 "is not NAME=PATH.so" replay "$trace" --allocators "a=b"
 one_line 1 "there is no process 2" replay "$trace" --allocators cairn --process 2
 one_line 1 "No such file" replay "$scratch/nothing" --allocators cairn
 one_line 1 "No such file" replay "$trace" --allocators cairn --json "$scratch/nowhere/out.json"
+"$cairn" replay "$trace" --allocators cairn --json "" >"$scratch/out" 2>&1
+[ $? = 2 ] || fail "an empty name of a file: another status than 2"
 one_line 1 "is a folder" replay "$trace" --allocators cairn --json "$scratch"
 mkfifo "$scratch/pipe" # as for a device: it is not replaced
 one_line 1 "no regular file" replay "$trace" --allocators cairn --json "$scratch/pipe"

@@ -101,6 +101,7 @@ mkdir "$scratch/peers" && cp "$scratch/other.so" "$scratch/peers/libnew.so"
 out=$(CAIRN_PEERS=$scratch/peers "$cairn" run --allocator new -- sh -c 'echo "$LD_PRELOAD"')
 [ "$out" = "$scratch/peers/libnew.so" ] || fail "a peer by its name: '$out'"
 ends 2 run --allocator nobody -- true && one_line "there is no allocator 'nobody'; there are: cairn"
+ends 2 run --allocator "" -- true && one_line "there is no allocator ''"
 rm "$scratch/tree/lib/libcairn.so"
 cairn_kept=$cairn
 cairn=$scratch/tree/bin/cairn

@@ -373,6 +373,10 @@ grep -q "nothing was recorded" "$scratch/err" || fail "nothing is recorded: $(ca
 cmp -s "$file" "$scratch/before" && [ ! -e "$file.partial" ] || fail "nothing is recorded, but the file is another one"
 "$cairn" trace -- true 2>/dev/null
 [ $? = 2 ] || fail "no file is named: another status than 2"
+"$cairn" trace -o "" -- true 2>/dev/null
+[ $? = 2 ] || fail "an empty name of a file: another status than 2"
+"$cairn" trace-info --process 0 "$file" >"$scratch/out" 2>&1
+[ $? = 2 ] || fail "process 0: another status than 2"
 one_line 2 "no word 'trase'" trase -o "$file"
 one_line 1 "No such file" trace-info "$scratch/nothing"
 one_line 1 "is no trace" trace-info "$scratch/calls.c"
