@@ -18,7 +18,7 @@ namespace cairn {
 /// What is asked of the kernel about huge pages.
 enum class HugePages : unsigned char {
     off,   ///< nothing: the system's own setting decides
-    dense, ///< wanted where a stretch of memory is in full use
+    dense, ///< wanted for blocks that have a mapping of their own
     always ///< wanted everywhere
 };
 
@@ -78,7 +78,7 @@ inline constexpr Option option_table[] = {
         "give memory back from a thread of the allocator's own, also while the program is idle"),
     detail::option<&Options::huge_pages>(
         "huge_pages", OptionKind::choice, 0, 2, detail::huge_pages_choices,
-        "ask for huge pages: not at all, where memory is in full use, everywhere"),
+        "ask for huge pages: not at all, for blocks of more than 16 MiB, for all memory"),
     detail::option<&Options::retain_bytes>("retain", OptionKind::size, 0, detail::all_memory, nullptr,
                                            "unused memory that is kept however long it stays unused"),
 };
