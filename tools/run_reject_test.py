@@ -4,6 +4,7 @@
 
     // expect: TEXT            within the first ten lines; several lines must all be found
     // expect: TEXT || TEXT    one of them: compilers say things differently
+    // options: -std=c++17     for the compiler
 """
 import re
 import subprocess
@@ -11,12 +12,14 @@ import sys
 
 source, *compiler = sys.argv[1:]
 with open(source, encoding="utf-8") as lines:
-    expected = [found[1] for _, line in zip(range(10), lines)
-                if (found := re.match(r"^//\s*expect:\s*(.*?)\s*$", line))]
+    directives = [found.groups() for _, line in zip(range(10), lines)
+                  if (found := re.match(r"^//\s*(expect|options):\s*(.*?)\s*$", line))]
+expected = [text for name, text in directives if name == "expect"]
+options = [word for name, words in directives if name == "options" for word in words.split()]
 if not expected:
     sys.exit(f"{source}: no `// expect: TEXT` within the first ten lines")
 
-ended = subprocess.run([*compiler, "-fsyntax-only", source], capture_output=True, text=True, check=False)
+ended = subprocess.run([*compiler, *options, "-fsyntax-only", source], capture_output=True, text=True, check=False)
 if ended.returncode == 0:
     sys.exit(f"{source}: compiles, but must be refused")
 for text in expected:

@@ -7,6 +7,10 @@
 // Cost:    a few instructions each; all are constexpr.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Cairn's headers are C++20: -std=c++20"
+#endif
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
