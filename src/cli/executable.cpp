@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <vector>
 
 #include <elf.h>
 #include <sys/stat.h>

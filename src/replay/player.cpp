@@ -12,7 +12,6 @@
 #include <ctime>
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>

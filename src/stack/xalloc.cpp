@@ -4,7 +4,6 @@
 #include <cairn/core/compose.hpp>
 #include <cairn/core/immortal.hpp>
 #include <cairn/layer/fixed_stack.hpp>
-#include <cairn/layer/unique.hpp>
 #include <cairn/layer/xalloc.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/xalloc.h>

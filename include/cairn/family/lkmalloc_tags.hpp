@@ -14,8 +14,6 @@
 // Source:  LKmalloc, section 6, C: size and type in a 4-byte field at the beginning and at the end of each block.
 #pragma once
 
-#include <cairn/core/bits.hpp>
-
 #include <atomic>
 
 namespace cairn::lkmalloc {

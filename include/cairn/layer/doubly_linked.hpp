@@ -11,7 +11,7 @@
 // Source:  Heap Layers, section 3.2: DLList.
 #pragma once
 
-#include <cairn/core/concepts.hpp>
+#include <cstddef>
 
 namespace cairn {
 

@@ -22,8 +22,6 @@
 #include <cairn/core/immortal.hpp>
 #include <cairn/sync/across_fork.hpp>
 
-#include <type_traits>
-
 namespace cairn {
 
 namespace detail {

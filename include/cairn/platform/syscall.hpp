@@ -10,8 +10,6 @@
 
 #include <sys/syscall.h>
 
-#include <cstddef>
-
 namespace cairn::platform {
 
 #if defined(__x86_64__)

@@ -19,7 +19,6 @@
 #include <cairn/sync/rank.hpp>
 
 #include <atomic>
-#include <cstdint>
 
 namespace cairn::sync {
 

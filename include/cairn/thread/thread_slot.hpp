@@ -14,7 +14,6 @@
 // Source:  STL's pthread_alloc as Hoard, section 6 describes it, needs such a number; the exact scheme is ours.
 #pragma once
 
-#include <cairn/platform/cpu.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <atomic>
