@@ -35,7 +35,7 @@ constinit std::atomic<std::uint64_t> last_tick{0};
 /// Memory is given back when it lay unused for a whole tick: after one to two of them.
 long tick_ms() {
     const std::int64_t half = delay_ms.load(std::memory_order_relaxed) / 2;
-    return half < 1 ? 1 : half > 60000 ? 60000 : static_cast<long>(half);
+    return half < 1 ? 1 : static_cast<long>(half);
 }
 
 std::size_t to_retain() {
