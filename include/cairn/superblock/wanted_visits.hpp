@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Wanted visits: the heaps into which other threads have freed so much that a visit may find superblocks to give away,
-// should their owners not come by first.
+// Wanted visits: the heaps that may hold too much, since other threads have freed much into them, or since their owners have
+// found it so (Overdraft): a visit may find superblocks to give away, should their owners not come by first.
 //
 // Adds:    add, take: a stack without a lock for those who add.
 // Needs:   the heaps' in-trays (PendingSuperblocks), which are never unmapped.
