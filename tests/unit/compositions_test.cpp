@@ -159,6 +159,14 @@ TYPED_TEST(Owning, KnowsItsBlocksFromThoseThatBeginWhereItsMemoryEnds) {
     }
 }
 
+TEST(Xalloc, OwnsABlockOfNothingOnceAnotherLiesBehindIt) {
+    Compose<MmapHeap, FixedStack<64_KiB>, Xalloc> heap;
+    void *const nothing = heap.malloc(0);
+    EXPECT_FALSE(heap.owns(nothing)) << "where it lies another heap's memory may begin";
+    heap.malloc(1);
+    EXPECT_TRUE(heap.owns(nothing));
+}
+
 /// Its functions are static; clang warned of a `this` that nobody uses.
 TEST(Coalesceable, StandsOnAUniqueHeap) {
     Compose<MmapHeap, Unique<class Regions>, Coalesceable<64_KiB>, Seg<PowersOfTwo<>>, Coalesce> heap;

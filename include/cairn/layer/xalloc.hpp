@@ -94,7 +94,7 @@ public:
 
     static std::size_t getSize(void *p) { return record_of(p)->size_and_free >> 1; }
 
-    /// Not a block of nothing where a piece of memory ends: another heap's may begin there.
+    /// Of a block of nothing only while a younger one lies right behind it: where it lies another heap's may begin.
     bool owns(const void *p) const {
         return detail::owns_behind_header<Super>(*this, p, sizeof(XallocRecord));
     }
