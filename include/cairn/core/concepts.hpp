@@ -124,7 +124,7 @@ bool owns_behind_header(const H &heap, const void *p, std::size_t header) {
 }
 } // namespace detail
 
-/// remaining(): the largest request that will now succeed.
+/// remaining(): the largest request that will now succeed; 0 also where none does, not even one of nothing.
 template <class H>
 concept BoundedHeap = Heap<H> && requires(const H &h) {
     { h.remaining() } -> std::same_as<std::size_t>;
