@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // CheckHeap: each fault is found, with the block, the size and the offset, and nothing else is.
+#include "process_memory.hpp"
+
+#include <cairn/adapt/throw_exception.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
 #include <cairn/layer/size_header.hpp>
+#include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 
@@ -18,6 +22,14 @@
 #include <unistd.h>
 
 using namespace cairn;
+
+// So that a request which no machine can serve is nullptr under the sanitizers too.
+extern "C" const char *__asan_default_options() {
+    return "allocator_may_return_null=1";
+}
+extern "C" const char *__tsan_default_options() {
+    return "allocator_may_return_null=1";
+}
 
 template class cairn::CheckHeap<Archetype<>>;
 template class cairn::CheckHeap<Archetype<Capability::all>>;
@@ -370,6 +382,21 @@ TEST_F(CheckHeapTest, Reallocate) {
     heap.free(p);
     EXPECT_EQ(heap.getSize(p), 0u);
     Note::expect(Fault::invalid_use, p, 0);
+}
+
+TEST_F(CheckHeapTest, ABlockStaysWhatItWasWhenTheHeapBelowThrows) {
+    CheckHeap<ThrowExceptionHeap<MallocHeap>, Note> heap;
+    void *const p = heap.malloc(33);
+    EXPECT_THROW(heap.reallocate(p, PTRDIFF_MAX - 100), std::bad_alloc);
+    EXPECT_EQ(heap.getSize(p), 33u);
+    heap.free(p);
+    Note::expect_nothing();
+    CheckHeap<ThrowExceptionHeap<MmapHeap>, Note> pages;
+    const std::size_t before = test::address_space();
+    for (int i = 0; i < 50'000; ++i) {
+        EXPECT_THROW(pages.malloc(PTRDIFF_MAX - 100), std::bad_alloc);
+    }
+    EXPECT_LT(test::address_space(), before + 512_KiB) << "an entry for each block that was not to be had";
 }
 
 TEST_F(CheckHeapTest, ManyBlocksAgreeWithAModel) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // ProfileHeap, SizeTableHeap and TraceHeap: what they say is what happened, and nobody notices them.
+#include "process_memory.hpp"
+
 #include <cairn/adapt/ansi.hpp>
+#include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/segregated.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
@@ -184,6 +187,20 @@ TEST(SizeTableHeap, RemembersWhatWasAskedFor) {
     p = heap.reallocate(nullptr, 3);
     EXPECT_EQ(heap.getSize(p), 3u);
     heap.free(p);
+}
+
+TEST(SizeTableHeap, KnowsWhatItKnewWhenTheHeapBelowThrows) {
+    Compose<OpaqueHeap, ThrowException, SizeTable<>> heap;
+    void *const p = heap.malloc(33);
+    EXPECT_THROW(heap.reallocate(p, PTRDIFF_MAX), std::bad_alloc);
+    EXPECT_EQ(heap.getSize(p), 33u);
+    heap.free(p);
+    Compose<MmapHeap, ThrowException, SizeTable<>> pages;
+    const std::size_t before = test::address_space();
+    for (int i = 0; i < 50'000; ++i) {
+        EXPECT_THROW(pages.malloc(PTRDIFF_MAX), std::bad_alloc);
+    }
+    EXPECT_LT(test::address_space(), before + 512_KiB) << "an entry for each block that was not to be had";
 }
 
 TEST(TraceRecord, IsReadAsItWasWritten) {

@@ -47,6 +47,12 @@ public:
         map_.drop(entry);
     }
 
+    /// Nothing comes from the heap below. A block that was claimed for another one is live as before.
+    void undo(Entry *entry, const void *claimed = nullptr) {
+        drop(entry);
+        change(claimed, BlockState::free, BlockState::live);
+    }
+
     /// A block comes from the heap below.
     void admit(Entry *entry, const void *p, std::size_t size, std::size_t extent) {
         const std::uintptr_t start = address_of(p);

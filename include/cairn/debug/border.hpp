@@ -11,6 +11,7 @@
 // Cost:    see check.hpp.
 #pragma once
 
+#include <cairn/debug/at_end.hpp>
 #include <cairn/debug/block_table.hpp>
 #include <cairn/debug/tail.hpp>
 
@@ -47,12 +48,11 @@ public:
         if (entry == nullptr) {
             return nullptr;
         }
-        void *p = from_below(size + Tail::least);
-        if (p == nullptr && let_go()) {
-            p = from_below(size + Tail::least);
-        }
+        void *p = nullptr;
+        const AtEnd known([&] { p == nullptr ? table_.undo(entry) : void(); });
+        p = from_below(size + Tail::least);
+        p = p == nullptr && let_go() ? from_below(size + Tail::least) : p;
         if (p == nullptr) {
-            table_.drop(entry);
             return nullptr;
         }
         admit(entry, p, size, wanted);
@@ -91,11 +91,11 @@ public:
         }
         Tail::template look<Policy>(p, old.size, old.extent);
         const auto ask = [&] { return heap.reallocate(p, size + Tail::least); };
-        void *const first = ask();
-        void *const moved = first == nullptr && let_go() ? ask() : first;
+        void *moved = nullptr;
+        const AtEnd known([&] { moved == nullptr ? table_.undo(entry, p) : void(); });
+        moved = ask();
+        moved = moved == nullptr && let_go() ? ask() : moved;
         if (moved == nullptr) {
-            table_.drop(entry);
-            table_.change(p, BlockState::free, BlockState::live);
             return nullptr;
         }
         admit(entry, moved, size, alignment_of<Super>);

@@ -10,7 +10,8 @@
 //          go below when Held more were freed: until then nobody may write there. The table of blocks is mapped apart
 //          from the heap; nothing here calls malloc.
 // Threads: those of the heap below. clear, check and the destructor: one.
-// Errors:  those of the heap below; nullptr also when the table has no memory. Before that, what is held is given back.
+// Errors:  those of the heap below; nullptr also when the table has no memory. Before that, what is held is given back,
+//          but not before an exception.
 // Cost:    16 bytes a block and what is held; filling and looking; a lock that all threads meet at. For finding faults.
 // Source:  Heap Layers, section 7 and Figure 8: DebugHeap, which has neither guards nor looks for overlaps.
 #pragma once

@@ -6,12 +6,13 @@
 // Needs:   a heap. Memory mapped for the table.
 // Keeps:   every size and every pointer; the other capabilities of the heap below.
 // Threads: those of the heap below.
-// Errors:  those of the heap below; nullptr also when the table has no memory. getSize of no live block is 0.
+// Errors:  those of the heap below, also exceptions; nullptr also when the table has no memory. getSize of no live block is 0.
 // Cost:    a lock that all threads meet at, and a path through a tree; 32 bytes a block, not in the heap.
 // Source:  ours; SizeHeap of Heap Layers, section 6.1, answers the same question with a header, which changes sizes.
 #pragma once
 
 #include <cairn/debug/address_map.hpp>
+#include <cairn/debug/at_end.hpp>
 #include <cairn/sync/across_fork.hpp>
 #include <cairn/thread/locked.hpp>
 
@@ -60,13 +61,16 @@ public:
         }
         Entry *const entry = take_out(p);
         const std::uintptr_t before = address_of(p);
-        void *const moved = heap_.reallocate(p, size);
-        if (moved == nullptr && size == 0) {
-            drop(entry);
-        } else if (entry != nullptr) {
-            put(entry, moved == nullptr ? before : address_of(moved), moved == nullptr ? entry->value : size);
-        }
-        return moved;
+        void *moved = nullptr;
+        const debug::AtEnd known([&] {
+            if (moved == nullptr && size == 0) {
+                drop(entry);
+            } else if (entry != nullptr) {
+                put(entry, moved == nullptr ? before : address_of(moved),
+                    moved == nullptr ? entry->value : size);
+            }
+        });
+        return moved = heap_.reallocate(p, size);
     }
 
     std::size_t getSize(const void *p) const {
@@ -110,13 +114,9 @@ private:
     template <class F>
     void *enter(std::size_t size, F from_below) {
         Entry *const entry = make();
-        void *const p = entry == nullptr ? nullptr : from_below();
-        if (p != nullptr) {
-            put(entry, address_of(p), size);
-        } else {
-            drop(entry);
-        }
-        return p;
+        void *p = nullptr;
+        const debug::AtEnd known([&] { p != nullptr ? put(entry, address_of(p), size) : drop(entry); });
+        return p = entry == nullptr ? nullptr : from_below();
     }
 
     Entry *make() {
