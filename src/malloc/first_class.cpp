@@ -281,6 +281,9 @@ FirstClassHeap *create() noexcept {
 
 void *allocate(FirstClassHeap *which, std::size_t size, std::size_t alignment) noexcept {
     FirstClassHeap &h = checked(which, "cairn_heap_alloc from");
+    if (CAIRN_UNLIKELY(heap.levels().long_blocks().is_beyond_all(size, alignment))) {
+        return nullptr; // it would fail whatever is given up
+    }
     const auto attempt = [&] {
         sync::Guard hold(h.lock);
         return Heap::serves_from_superblock(size, alignment)

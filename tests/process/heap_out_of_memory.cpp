@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// First-class heaps: out of memory is an answer, for blocks of each kind and for heaps; afterwards everything works.
+// First-class heaps: out of memory is an answer, for blocks of each kind and for heaps; afterwards everything works. For a size that
+// no machine has nothing is given up.
 // link: so
 // ulimit-v: 131072
+// env: CAIRN_OPTIONS=purge_delay:never
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>
@@ -53,9 +55,28 @@ void takes_what_is_kept() {
     cairn_heap_destroy(heap);
 }
 
+void keeps_what_would_not_help() {
+    cairn_heap *const heap = cairn_heap_create();
+    CHECK(heap != nullptr);
+    void *const large = std::malloc(8 * MiB);
+    CHECK(large != nullptr);
+    std::memset(large, 1, 8 * MiB);
+    std::free(large); // its pages are kept
+    const std::size_t before = resident();
+    for (const std::size_t size : {std::size_t{PTRDIFF_MAX}, SIZE_MAX, std::size_t{1} << 47}) {
+        errno = 0;
+        CHECK(cairn_heap_alloc(heap, opaque(size)) == nullptr && errno == ENOMEM);
+        errno = 0;
+        CHECK(cairn_heap_aligned_alloc(heap, 4096, opaque(size)) == nullptr && errno == ENOMEM);
+    }
+    CHECK(resident() + MiB > before);
+    cairn_heap_destroy(heap);
+}
+
 } // namespace
 
 int main() {
+    keeps_what_would_not_help();
     takes_what_is_kept();
     for (int round = 0; round < 3; ++round) {
         cairn_heap *const heap = cairn_heap_create();

@@ -7,6 +7,8 @@
 
 #include <cairn/cairn.h>
 
+#include <sys/resource.h>
+
 using namespace process_test;
 
 namespace {
@@ -78,7 +80,12 @@ void long_blocks(cairn_heap *heap) {
     void *const p = cairn_heap_alloc(heap, 1 * MiB);
     CHECK(statistics().large_live == before.large_live + 1 * MiB);
     cairn_heap_free(heap, p);
-    CHECK(cairn_heap_alloc(heap, opaque(SIZE_MAX / 2)) == nullptr);
+    rlimit limit{};
+    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+    const rlimit little{1024 * MiB, limit.rlim_max};
+    CHECK(setrlimit(RLIMIT_AS, &little) == 0);
+    CHECK(cairn_heap_alloc(heap, 2048 * MiB) == nullptr);
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
     CHECK(statistics().live == before.live);
 }
 
