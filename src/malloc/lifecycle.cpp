@@ -33,9 +33,9 @@ static_assert(equal(CAIRN_VERSION_STRING,
     if constexpr (cairn::platform::constructors_have_arguments) {
         environ = environ != nullptr ? environ : environment;
     }
-    cairn::process_heap::started();
     cairn::read_options();
     cairn::process_heap::apply(cairn::options_in_force());
+    cairn::process_heap::started(); // after the options: musl allocates for a handler of fork
     cairn::report::read_request();
 }
 
