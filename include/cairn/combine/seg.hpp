@@ -17,6 +17,7 @@
 //          combine/segregated.hpp.
 #pragma once
 
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/layer/dictionary.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/classes.hpp>
@@ -30,6 +31,7 @@ template <SelfSizedHeap Super, SizeClasses Classes, Dictionary Bin = DoublyLinke
 class SegHeap : private Super {
 public:
     using SizeRecord = typename Super::SizeRecord;
+    static constexpr bool marks = MayMark<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr unsigned probes = 16;
     /// The least size of a free block: it has room for the links, and a class. Requests of less are rounded up.

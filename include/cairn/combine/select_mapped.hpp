@@ -5,7 +5,7 @@
 //
 // Adds:    the choice: requests of `From` bytes and more go to Mapped. When one heap has nothing, the other
 //          one is asked. getSize, memalign, reallocate, malloc_zeroed. clear and owns where both have them.
-// Needs:   two heaps with boundary tags; Mapped marks its blocks, the one below does not. Both have memalign,
+// Needs:   two heaps with boundary tags; Mapped marks its blocks, the one below marks none (MayMark). Both have memalign,
 //          the one below reallocate too.
 // Keeps:   a block goes back where it came from.
 // Threads: one at a time.
@@ -27,10 +27,12 @@ template <class H>
 concept MarkingHeap = TaggedHeap<H> && requires { requires H::marked; };
 
 template <TaggedHeap Super, std::size_t From, MarkingHeap Mapped>
-    requires AlignedHeap<Super> && AlignedHeap<Mapped> && ReallocatingHeap<Super>
+    requires AlignedHeap<Super> && AlignedHeap<Mapped> && ReallocatingHeap<Super> && (!MayMark<Super>)
 class SelectMappedHeap : private Super {
 public:
     using SizeRecord = BoundaryTag;
+    static constexpr bool marks =
+        true; ///< so it stands on no other one: whose a marked block is none could tell
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, alignment_of<Mapped>);
 
     void *malloc(std::size_t size) {

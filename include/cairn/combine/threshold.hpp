@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/classes.hpp>
 
@@ -29,6 +30,7 @@ class ThresholdHeap : private Super {
 
 public:
     using SizeRecord = typename Super::SizeRecord;
+    static constexpr bool marks = MayMark<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
 
     ThresholdHeap() = default;

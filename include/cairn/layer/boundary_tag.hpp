@@ -103,4 +103,8 @@ static_assert(sizeof(BoundaryTag) == 8 && BoundaryTag::bytes_for(24) == 32 &&
 template <class H>
 concept TaggedHeap = SelfSizedHeap<H> && std::same_as<typename H::SizeRecord, BoundaryTag>;
 
+/// Blocks of it may bear the mark: all (`marked`) or some (`marks`), as it says. Layers that hand such blocks on say the same.
+template <class H>
+concept MayMark = requires { requires H::marked; } || requires { requires H::marks; };
+
 } // namespace cairn

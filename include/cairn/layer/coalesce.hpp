@@ -41,6 +41,7 @@ class CoalesceHeap : private Super {
 
 public:
     using SizeRecord = BoundaryTag;
+    static constexpr bool marks = MayMark<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
 
     void *malloc(std::size_t size) {
