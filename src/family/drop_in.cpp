@@ -77,7 +77,7 @@ void lock_across_forks() {
 
 } // namespace
 
-void whole_statistics(Statistics &out) noexcept {
+void whole_statistics(Statistics &out, bool) noexcept {
     report_on(immortal.object, out);
 }
 

@@ -222,6 +222,23 @@ FirstClassHeap &checked(FirstClassHeap *h, const char *what) {
     return *h;
 }
 
+// ---- figures; the caller holds the lock of the list
+
+void add_heaps_locked(Statistics &out) {
+    for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
+        const sync::Glance hold(h->lock);
+        out.small_resident += h->touched;
+        for (unsigned c = 0; c < Classes::count; ++c) {
+            SizeClassStatistics &row = out.by_class[c];
+            const std::uint64_t bytes = std::uint64_t{h->live[c]} * row.block_size;
+            row.superblocks += h->superblocks[c];
+            row.live_blocks += h->live[c];
+            out.superblocks += h->superblocks[c];
+            out.small_live += bytes;
+        }
+    }
+}
+
 // ---- fork
 
 sigset_t mask_before_fork; // of the thread that forks; list_lock's
@@ -351,20 +368,14 @@ void destroy(FirstClassHeap *which) noexcept {
     note_surplus();
 }
 
-void whole_statistics(Statistics &out) noexcept {
+void whole_statistics(Statistics &out, bool at_exit) noexcept {
     statistics(out);
-    const sync::Glance hold(list_lock);
-    for (FirstClassHeap *h = hold ? all_heaps : nullptr; h != nullptr; h = h->next) {
-        const sync::Glance hold_heap(h->lock);
-        out.small_resident += h->touched;
-        for (unsigned c = 0; c < Classes::count; ++c) {
-            SizeClassStatistics &row = out.by_class[c];
-            const std::uint64_t bytes = std::uint64_t{h->live[c]} * row.block_size;
-            row.superblocks += h->superblocks[c];
-            row.live_blocks += h->live[c];
-            out.superblocks += h->superblocks[c];
-            out.small_live += bytes;
-        }
+    if (at_exit) {
+        const sync::Glance hold(list_lock);
+        hold ? add_heaps_locked(out) : void();
+    } else { // who forks holds the lock for as long as that takes
+        const sync::Guard hold(list_lock);
+        add_heaps_locked(out);
     }
 }
 

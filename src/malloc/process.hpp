@@ -12,8 +12,8 @@ namespace cairn::process_heap {
 /// As `cairn run --allocator` takes it.
 extern const char *const allocator_name;
 
-/// Of all heaps of the process.
-void whole_statistics(Statistics &out) noexcept;
+/// Of all heaps of the process. `at_exit`: maybe by a handler that has interrupted who holds a lock; waits for none for ever.
+void whole_statistics(Statistics &out, bool at_exit = false) noexcept;
 
 /// Gives free memory beyond `keep` bytes back to the operating system now. Bytes given back.
 std::size_t trim(std::size_t keep) noexcept;

@@ -239,7 +239,7 @@ void write_requested() noexcept {
     const int saved = errno;
     const platform::QuietWrites quiet; // the program's status is its own, whatever becomes of the report
     Statistics statistics;
-    process_heap::whole_statistics(statistics);
+    process_heap::whole_statistics(statistics, /*at_exit=*/true);
     const Subject subject = this_process(cairn::process_heap::allocator_name);
     if (requested == Form::text) {
         write_summary(statistics, subject);
