@@ -136,15 +136,14 @@ public:
     explicit operator bool() const { return held_; } ///< what is linked may be followed
 
 private:
+    /// Looks at no clock: the program's may stand still (libfaketime).
     CAIRN_COLD void wait() {
-        constexpr std::uint64_t patience = 100; // milliseconds
-        const std::uint64_t begun = platform::monotonic_milliseconds();
-        do {
+        for (int tries = 0; !held_ && tries < platform::longest_wait; ++tries) {
             if (lock_.held()) {
-                platform::yield();
+                platform::wait_a_little(tries);
             }
             held_ = lock_.try_lock();
-        } while (!held_ && platform::monotonic_milliseconds() - begun < patience);
+        }
     }
 
     L &lock_;
