@@ -107,7 +107,8 @@ public:
         heap_.clear();
     }
 
-    /// Several layers, or heaps in a row, may write to one sink.
+    /// Several layers, or heaps in a row, may write to one sink: first those with a lock above the layer, whose threads wait for the
+    /// sink with that lock held. The fork would wait for them.
     void lock_all() {
         sync::lock_heap_across_fork(heap_);
         if (detail::sink_held<Sink> ++== 0) {
