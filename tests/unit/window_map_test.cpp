@@ -47,6 +47,9 @@ TEST(WindowMap, CoversWhatAProcessCanMap) {
     EXPECT_TRUE(WindowMap::covers(at(end_of_addresses - 2 * window_size), window_size));
     EXPECT_FALSE(WindowMap::covers(at(end_of_addresses - window_size), 2 * window_size));
     EXPECT_FALSE(WindowMap::covers(at(end_of_addresses), 1));
+    // kind() calls the last window foreign: not a part of it either.
+    EXPECT_FALSE(WindowMap::covers(at(end_of_addresses - window_size), 1));
+    EXPECT_FALSE(WindowMap::covers(at(end_of_addresses - 2 * window_size), window_size + 1));
 }
 
 TEST(WindowMap, RandomWritesAgreeWithTheModel) {

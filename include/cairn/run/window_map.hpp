@@ -37,7 +37,7 @@ public:
     }
 
     static bool covers(const void *p, std::size_t bytes) {
-        return (address_of(p) + bytes) / window_size < windows;
+        return (address_of(p) + bytes - 1) / window_size < windows - 1; // the last window is nobody's: kind()
     }
 
 private:
