@@ -23,7 +23,7 @@ struct Target {
     }
     static void free(void *p, unsigned) { immortal.object.free(p); }
     static std::size_t usable_size(void *p) { return immortal.object.getSize(p); }
-    static void trim() {}
+    static void trim(std::size_t) {}
 };
 
 } // namespace

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // What a string of bytes means as work for a malloc, and the reference model that the answers are held against: a table
-// of blocks, each with contents of its own. Whatever the bytes are, the work is allowed; a wrong answer stops the program.
+// of blocks, each with contents of its own, up to the last usable byte, and an extent that is nobody else's. Whatever the bytes are, the
+// work is allowed; a wrong answer stops the program.
 //
 // The first byte chooses the mode: one thread; three threads in turns, as each operation says; three threads at once, each
 // with a third of the table, that pass blocks on. Each further operation has four bytes: what, which block, and two of size.
 #pragma once
+
+#include "edges.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -14,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <latch>
 #include <mutex>
 #include <thread>
 
@@ -32,7 +36,7 @@ inline std::size_t hidden(std::size_t size) {
     return size;
 }
 
-/// Target: static malloc, malloc_zeroed, reallocate, memalign, free, usable_size, trim.
+/// Target: static malloc, malloc_zeroed, reallocate, memalign, free, usable_size, trim(keep).
 template <class Target>
 class Work {
 public:
@@ -69,11 +73,16 @@ private:
     struct Block {
         unsigned char *p = nullptr;
         std::size_t size = 0;
+        std::size_t room = 0; ///< usable bytes
         unsigned char seed = 0;
+
+        bool has_more() const { return room > size; }
+        unsigned char last_of_room() const { return static_cast<unsigned char>(seed ^ 0x5a); }
     };
     static constexpr unsigned threads_ = 3;
     static constexpr unsigned places_ = 96;
     static constexpr std::size_t most_live_ = std::size_t{96} << 20;
+    static constexpr std::size_t no_size_ = std::size_t{1} << 48; ///< more than all addresses of a program
 
     static constexpr std::size_t step(std::size_t i) { return i < 256 ? 1 : i < 65536 ? 4096 : 65536; }
 
@@ -89,6 +98,9 @@ private:
     }
     static void fill(Block &block) {
         each(block, block.size, [](unsigned char &at, unsigned char value) { at = value; });
+        if (block.has_more()) {
+            block.p[block.room - 1] = block.last_of_room();
+        }
     }
     static void check(const Block &block, std::size_t end) {
         const std::size_t last = block.size - 1; // has a value of its own
@@ -96,6 +108,10 @@ private:
             FUZZ_CHECK(block.p[i] == static_cast<unsigned char>(block.seed + i));
         }
         FUZZ_CHECK(end <= last || block.p[last] == static_cast<unsigned char>(~block.seed));
+    }
+    static void check(const Block &block) {
+        check(block, block.size);
+        FUZZ_CHECK(!block.has_more() || block.p[block.room - 1] == block.last_of_room());
     }
 
     bool granted(Block &block, void *p, std::size_t size, std::size_t alignment) {
@@ -105,17 +121,147 @@ private:
             return false;
         }
         FUZZ_CHECK(reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
-        block = {static_cast<unsigned char *>(p), size, static_cast<unsigned char>(++seed_)};
-        FUZZ_CHECK(Target::usable_size(p) >= size);
+        block = {static_cast<unsigned char *>(p), size, Target::usable_size(p),
+                 static_cast<unsigned char>(++seed_)};
+        FUZZ_CHECK(block.room >= size);
+        FUZZ_CHECK(extents_.add(p, block.room));
         return true;
     }
 
     void put(Block &block) {
         if (block.p != nullptr) {
-            check(block, block.size);
+            check(block);
             live_ -= block.size;
+            freed_ = block.size;
+            FUZZ_CHECK(extents_.remove(block.p));
             Target::free(block.p, block.seed);
             block = {};
+        }
+    }
+
+    bool room_for(std::size_t more) {
+        if ((live_ += more) > most_live_) {
+            live_ -= more;
+            return false;
+        }
+        return true;
+    }
+
+    void allocate(Block &block, std::size_t size) {
+        put(block);
+        if (room_for(size) && granted(block, Target::malloc(hidden(size)), size, size < 16 ? 8 : 16)) {
+            fill(block);
+        }
+    }
+
+    void allocate_zeroed(Block &block, std::size_t size) {
+        put(block);
+        if (room_for(size) && granted(block, Target::malloc_zeroed(hidden(size)), size, size < 16 ? 8 : 16)) {
+            for (std::size_t i = 0; i < size; i += step(i)) {
+                FUZZ_CHECK(block.p[i] == 0);
+            }
+            FUZZ_CHECK(size == 0 || block.p[size - 1] == 0);
+            fill(block);
+        }
+    }
+
+    void allocate_aligned(Block &block, std::size_t alignment, std::size_t size) {
+        put(block);
+        if (room_for(size) &&
+            granted(block, Target::memalign(hidden(alignment), hidden(size)), size, alignment)) {
+            fill(block);
+            if (block.room > most_live_) { // an alignment beyond all sizes here: nobody is to copy that
+                put(block);
+            }
+        }
+    }
+
+    void reallocate(Block &block, std::size_t size) {
+        if (block.p == nullptr || size == 0 || !room_for(size)) {
+            return;
+        }
+        check(block);
+        FUZZ_CHECK(extents_.remove(block.p));
+        void *const to = Target::reallocate(block.p, hidden(size));
+        if (to == nullptr) {
+            live_ -= size;
+            kept(block);
+        } else {
+            const Block before = block;
+            live_ -= block.size;
+            block.p = static_cast<unsigned char *>(to);
+            check(block, before.size < size ? before.size : size);
+            granted(block, to, size, size < 16 ? 8 : 16);
+            fill(block);
+        }
+    }
+
+    /// What a realloc that failed has left.
+    void kept(Block &block) {
+        FUZZ_CHECK(extents_.add(block.p, block.room));
+        FUZZ_CHECK(Target::usable_size(block.p) >= block.room);
+        check(block);
+    }
+
+    /// A block that is longer than all that may be touched.
+    void is_as_long(void *p, std::size_t size) {
+        FUZZ_CHECK(size < no_size_);
+        const std::size_t room = Target::usable_size(p);
+        FUZZ_CHECK(room >= size);
+        FUZZ_CHECK(extents_.add(p, room));
+        auto *const bytes = static_cast<volatile unsigned char *>(p);
+        bytes[0] = 1;
+        bytes[size - 1] = 2;
+        FUZZ_CHECK(extents_.remove(p));
+        Target::free(p, ++seed_);
+    }
+
+    void reallocate_beyond(Block &block, std::size_t size) {
+        if (block.p == nullptr) {
+            return;
+        }
+        check(block);
+        FUZZ_CHECK(extents_.remove(block.p));
+        void *const to = Target::reallocate(block.p, hidden(size));
+        if (to == nullptr) {
+            kept(block);
+        } else {
+            Block moved = block;
+            moved.p = static_cast<unsigned char *>(to);
+            check(moved, moved.size);
+            live_ -= block.size;
+            block = {};
+            is_as_long(to, size);
+        }
+    }
+
+    /// The same operations with sizes and alignments at an edge.
+    void at_edge(Block &block, const std::uint8_t *op) {
+        const unsigned which = op[2] % 16;
+        const auto off = static_cast<std::uint8_t>(op[2] / 16);
+        const std::size_t size = which == 14 ? block.room / (1 + op[3] % 2) + edge_from(0, off, 0) - 1
+                                             : edge_from(op[3], off, freed_);
+        const std::size_t alignment = std::size_t{1} << (op[0] / 16 * 4 + which % 4);
+        if (which == 15) {
+            Target::trim(size);
+        } else if (size <= most_live_) {
+            which < 3   ? allocate(block, size)
+            : which < 5 ? allocate_zeroed(block, size)
+            : which < 9 ? allocate_aligned(block, alignment, size)
+                        : reallocate(block, size);
+        } else if (which < 3) {
+            if (void *const p = Target::malloc(hidden(size))) {
+                is_as_long(p, size);
+            }
+        } else if (which < 5) { // not where somebody might have to clear it
+            FUZZ_CHECK(size < no_size_ || Target::malloc_zeroed(hidden(size)) == nullptr);
+        } else if (which < 9) {
+            if (void *const p = Target::memalign(hidden(alignment), hidden(size))) {
+                FUZZ_CHECK(reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
+                is_as_long(p, size);
+            }
+        } else {
+            reallocate_beyond(block, size);
         }
     }
 
@@ -136,58 +282,24 @@ private:
         const unsigned share = places_ / parts;
         Block &block = blocks_[part * share + op[1] % share];
         const std::size_t size = size_from(static_cast<std::uint8_t>(op[1] >> 6), op[2], op[3]);
-        const auto room_for = [&](std::size_t more) {
-            if ((live_ += more) > most_live_) {
-                live_ -= more;
-                return false;
-            }
-            return true;
-        };
         switch (op[0] % 16) {
         case 0:
         case 1:
         case 2:
         case 3:
-            put(block);
-            if (room_for(size) && granted(block, Target::malloc(size), size, size < 16 ? 8 : 16)) {
-                fill(block);
-            }
+            allocate(block, size);
             break;
         case 4:
         case 5:
-            put(block);
-            if (room_for(size) && granted(block, Target::malloc_zeroed(size), size, size < 16 ? 8 : 16)) {
-                for (std::size_t i = 0; i < size; i += step(i)) {
-                    FUZZ_CHECK(block.p[i] == 0);
-                }
-                fill(block);
-            }
+            allocate_zeroed(block, size);
             break;
         case 6:
-        case 7: {
-            put(block);
-            const std::size_t alignment = std::size_t{1} << (3 + op[3] % 18);
-            if (room_for(size) && granted(block, Target::memalign(alignment, size), size, alignment)) {
-                fill(block);
-            }
+        case 7:
+            allocate_aligned(block, std::size_t{1} << (3 + op[3] % 18), size);
             break;
-        }
         case 8:
         case 9:
-            if (block.p != nullptr && room_for(size)) {
-                void *const to = Target::reallocate(block.p, size);
-                if (to == nullptr) {
-                    live_ -= size;
-                    check(block, block.size);
-                } else {
-                    const Block before = block;
-                    live_ -= block.size;
-                    block.p = static_cast<unsigned char *>(to);
-                    check(block, before.size < size ? before.size : size);
-                    granted(block, to, size, 8);
-                    fill(block);
-                }
-            }
+            reallocate(block, size);
             break;
         case 10: { // passed on: some other thread frees it, or the end
             if (block.p != nullptr) {
@@ -207,9 +319,7 @@ private:
                        Target::reallocate(block.p, hidden(SIZE_MAX - op[3])) == nullptr);
             break;
         case 12:
-            if (op[2] % 16 == 0) {
-                Target::trim();
-            }
+            op[2] % 16 == 0 ? Target::trim(0) : at_edge(block, op);
             break;
         default:
             put(block);
@@ -242,10 +352,16 @@ private:
 
     void in_threads(bool in_turns) {
         done_ = 0;
+        Target::trim(0); // where address space is limited, their stacks need some
         std::thread others[threads_ - 1];
+        std::latch all_there(threads_);
         for (unsigned i = 1; i < threads_; ++i) {
-            others[i - 1] = std::thread([=, this] { part(i, threads_, in_turns); });
+            others[i - 1] = std::thread([=, this, &all_there] {
+                all_there.arrive_and_wait();
+                part(i, threads_, in_turns);
+            });
         }
+        all_there.arrive_and_wait();
         part(0, threads_, in_turns);
         for (std::thread &other : others) {
             other.join();
@@ -258,6 +374,8 @@ private:
     std::atomic<Block *> passed_[16]{};
     std::atomic<std::size_t> live_{0};
     std::atomic<unsigned> seed_{0};
+    std::atomic<std::size_t> freed_{0}; ///< the size of what was freed last
+    Extents extents_;
     std::mutex turn_;
     std::condition_variable next_;
     std::size_t done_ = 0;

@@ -17,6 +17,9 @@ namespace {
 /// Which of the functions that do the same is called changes from call to call.
 std::atomic<unsigned> turn{0};
 
+/// Twice that and a size is the size, where the product loses its upper bit.
+constexpr std::size_t half_of_all = SIZE_MAX / 2 + 1;
+
 struct Target {
     static void *malloc(std::size_t size) {
         if (turn++ % 4 == 0) {
@@ -28,16 +31,22 @@ struct Target {
         return p;
     }
     static void *malloc_zeroed(std::size_t size) {
+        FUZZ_CHECK(std::calloc(cairn::fuzz::hidden(half_of_all + size / 2), 2) == nullptr);
         return size % 8 == 0 ? std::calloc(8, size / 8) : std::calloc(1, size);
     }
     static void *reallocate(void *p, std::size_t size) {
+        FUZZ_CHECK(::reallocarray(p, 2, cairn::fuzz::hidden(half_of_all + size / 2)) == nullptr);
         return turn++ % 2 == 0 ? ::reallocarray(p, 1, size) : std::realloc(p, size);
     }
     static void *memalign(std::size_t alignment, std::size_t size) {
-        void *p = nullptr;
+        void *p = &turn;
         switch (turn++ % 4) {
         case 0:
-            return posix_memalign(&p, alignment, size) == 0 ? p : nullptr;
+            if (posix_memalign(&p, alignment, size) != 0) {
+                FUZZ_CHECK(p == &turn);
+                return nullptr;
+            }
+            return p;
         case 1:
             return ::memalign(alignment, size);
         case 2:
@@ -56,7 +65,7 @@ struct Target {
         FUZZ_CHECK(errno == EILSEQ);
     }
     static std::size_t usable_size(void *p) { return malloc_usable_size(p); }
-    static void trim() { malloc_trim(0); }
+    static void trim(std::size_t keep) { malloc_trim(keep); }
 };
 
 std::size_t inputs = 0;
