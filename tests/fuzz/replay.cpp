@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Replays inputs of the fuzzers on the malloc of this process, through all entry points of C and C++:
-// replay FILE_OR_FOLDER...
+// replay [--no-madvise] FILE_OR_FOLDER...
 #include "operations.hpp"
+
+#include "../process/works_filter.hpp"
 
 #include <malloc.h>
 
@@ -81,7 +83,9 @@ void replay(const std::filesystem::path &path) {
 
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
-        if (std::filesystem::is_directory(argv[i])) {
+        if (std::strcmp(argv[i], "--no-madvise") == 0) {
+            process_test::Filter().deny(SYS_madvise, EPERM).install();
+        } else if (std::filesystem::is_directory(argv[i])) {
             for (const auto &entry : std::filesystem::directory_iterator(argv[i])) {
                 replay(entry.path());
             }
