@@ -13,6 +13,8 @@
 #include <set>
 #include <vector>
 
+#include <sys/mman.h>
+
 using namespace cairn;
 
 namespace {
@@ -133,6 +135,19 @@ TEST_F(GlobalHeapTest, EachHasASecretOfItsOwn) {
 TEST_F(GlobalHeapTest, OnlyAnOwnersMarkOfOneSlotIsTheHeapItself) {
     EXPECT_EQ(shared_of(fresh(class_of_48, 1))->owner.load(), mark(1));
     EXPECT_NE(shared_of(fresh(Classes::class_of(20_KiB), 1))->owner.load(), mark(1));
+}
+
+TEST_F(GlobalHeapTest, WhatTheKernelDoesNotTakeBackIsNotClean) {
+    for (const bool refused : {false, true}) {
+        OwnerLine *const s = with_live(class_of_48, 1, 0);
+        void *const memory = reinterpret_cast<void *>(memory_of(s));
+        if (refused && (platform::sanitized || mlock(memory, slot_size) != 0)) {
+            GTEST_SKIP() << "no memory may be locked, or a sanitizer only says that it is";
+        }
+        global_->maker().purge(s);
+        EXPECT_EQ(kind(s), refused ? SlotKind::free_dirty : SlotKind::free_clean);
+        munlock(memory, slot_size);
+    }
 }
 
 TEST_F(GlobalHeapTest, WhatIsEmptyIsKeptForItsClass) {
