@@ -177,6 +177,26 @@ TEST_F(LargeHeapTest, AlignmentUpToTheLargest) {
     }
 }
 
+/// Where address space is short, such blocks come here instead of to a mapping of their own.
+TEST_F(LargeHeapTest, ALongBlockOfCoarseAlignmentFitsAWindowOrIsRefused) {
+    for (std::size_t alignment = slot_size; alignment <= LargeHeap::largest_alignment; alignment *= 2) {
+        const std::size_t start = align_up(metadata_slots * slot_size, alignment);
+        const std::size_t most = end_of_slots * slot_size - start; // at the first place of a window
+        const Block block = malloc(most, alignment);
+        ASSERT_NE(block.p, nullptr) << alignment;
+        EXPECT_EQ(address_of(block.p) % window_size, start);
+        free(block.line);
+        for (const std::size_t more : {most + 1, LargeHeap::longest}) {
+            if (more > most && more <= LargeHeap::longest) {
+                const std::size_t mapped = runs_.space().mapped();
+                EXPECT_EQ(malloc(more, alignment).p, nullptr) << alignment << ", " << more;
+                EXPECT_EQ(runs_.space().mapped(), mapped) << "no window would help";
+            }
+        }
+    }
+    runs_.for_each_segment([](const Segment &segment) { EXPECT_LE(segment.mapped_slots, end_of_slots); });
+}
+
 TEST_F(LargeHeapTest, CleanMemoryIsZeroAndUsedMemoryIsNotCalledSo) {
     const Block first = malloc(1_MiB);
     EXPECT_TRUE(first.clean);

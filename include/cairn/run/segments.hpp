@@ -8,8 +8,7 @@
 //          out.
 // Threads: the caller of `grow` holds a lock; the walk any.
 // Errors:  nullptr when the operating system has no more.
-// Cost:    a system call each time, and a look at each segment that has room; one more for the guard of each of the first 128
-//          windows.
+// Cost:    a system call each time, and a look at each segment that has room; one more for a guard, 128 times.
 // Source:  LKmalloc, section 6, G (stripes).
 #pragma once
 
@@ -29,11 +28,13 @@ public:
     /// A new clean run of the stripe that has room for `slots` at a multiple of `alignment` slots, once it is joined with
     /// what is clean in front of it. For who holds the stripe's lock.
     OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe, From from) {
+        if (align_up(metadata_slots, alignment) + slots > end_of_slots) {
+            return nullptr; // in no window
+        }
         bool reserves = false;
-        const unsigned least = slots + alignment - 1;
+        const unsigned least = std::min(slots + alignment - 1, end_of_slots - metadata_slots);
         const unsigned wanted = std::max(window_parts::step(space, reserves), least);
-        unsigned refused[2] = {slots_per_segment,
-                               slots_per_segment}; // by the kernel, if it is so many: mapped, or allowed
+        unsigned refused[2] = {slots_per_segment, slots_per_segment}; // by the kernel: mapped, or allowed
         for (Segment **link = &to_grow_; *link != nullptr;) {
             Segment &segment = **link;
             if (segment.stripe == stripe) { // the others' locks are not held
@@ -115,7 +116,6 @@ private:
     /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
     OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted, unsigned stripe,
                            bool reserves) {
-        least = std::min(least, end_of_slots);
         wanted = std::max(wanted, least);
         Segment *segment =
             reserves && wanted < end_of_slots ? window_parts::reserve(space, least, wanted) : nullptr;
