@@ -6,8 +6,10 @@
  - conditionals on an operating system, a C library or a processor stand in include/cairn/platform/ only;
  - a header of the kit starts with a comment that says what it is, and is a page or two, not a book;
  - nothing is parked: no "to do" marks, no code under #if 0;
- - no paths of one machine.
+ - no paths of one machine;
+ - what starts with #! can be started as it is, and nothing else can.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -31,6 +33,10 @@ if not files:  # an unpacked archive, no clone
 
 for name in sorted(files):
     path = root / name
+    if path.is_file() and not path.is_symlink():
+        starts = path.open("rb").read(2) == b"#!"
+        if starts != os.access(path, os.X_OK):
+            failures.append(f"{name}: {'starts with #! and is not executable' if starts else 'is executable without #!'}")
     if not path.is_file() or path.suffix not in source_suffixes:
         continue
     lines = path.read_text(encoding="utf-8").splitlines()
