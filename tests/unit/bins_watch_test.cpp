@@ -14,7 +14,7 @@ constexpr unsigned patience = 4;
 
 bool due_after(BinsWatch &watch, std::size_t overdraft) {
     watch.slow_path(overdraft);
-    return watch.is_due(overdraft, patience, [] { return step; });
+    return watch.is_due(overdraft, patience, step);
 }
 
 TEST(BinsWatch, ALookIsDueAfterAStepAndEnoughSlowPaths) {

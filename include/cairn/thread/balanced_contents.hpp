@@ -6,7 +6,7 @@
 // Needs:   Holdings, and GlobalHeap below.
 // Keeps:   every superblock of the heap is in one bin or one place of its holdings.
 // Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor.
-// Cost:    settle some 20 instructions where the heap is not too empty.
+// Cost:    settle some 20 instructions while the heap grows neither much emptier nor fuller.
 // Source:  Hoard, section 3.1.
 #pragma once
 
@@ -35,11 +35,10 @@ public:
     /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
     CAIRN_INLINE void settle() {
         holdings_.empty_tray();
-        if (const std::size_t overdraft = holdings_.overdraft(); CAIRN_UNLIKELY(overdraft != 0)) {
+        const std::size_t overdraft = holdings_.overdraft();
+        if (CAIRN_UNLIKELY((overdraft != 0 && holdings_.places().empty() != nullptr) ||
+                           !holdings_.watched().is_calm(overdraft))) {
             settle_overdraft(overdraft);
-        } else {
-            watch_.slow_path(0);
-            holdings_.note_overdraft(0);
         }
         if (CAIRN_UNLIKELY(holdings_.tray().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
             visit_myself();
@@ -86,19 +85,20 @@ protected:
 
 private:
     CAIRN_NOINLINE void settle_overdraft(std::size_t overdraft) {
-        if (holdings_.places().empty() != nullptr) {
+        if (overdraft != 0 && holdings_.places().empty() != nullptr) {
             holdings_.give_surplus(0);
             overdraft = holdings_.overdraft();
         }
-        watch_.slow_path(overdraft);
-        const auto step = [this] {
-            return std::max(holdings_.share(Discipline::bins_step), holdings_.held() / Discipline::bins_part);
-        };
+        watch_.slow_path(overdraft, 1 + holdings_.watched().calm_paths());
+        const std::size_t step =
+            std::max(holdings_.share(Discipline::bins_step), holdings_.held() / Discipline::bins_part);
         if (CAIRN_UNLIKELY(watch_.is_due(overdraft, Discipline::bins_patience, step))) {
             thin_bins();
             overdraft = holdings_.overdraft();
         }
         holdings_.note_overdraft(overdraft);
+        holdings_.watched().template calm<Discipline>(watch_.seen_at(), watch_.seen_at() + step,
+                                                      holdings_.tray());
     }
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.

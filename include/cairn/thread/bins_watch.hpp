@@ -19,15 +19,15 @@ class BinsWatch {
 public:
     constexpr BinsWatch() = default;
 
-    /// A slow path, after which the heap has so many bytes of overdraft.
-    void slow_path(std::size_t overdraft) {
+    /// So many slow paths, after which the heap has so many bytes of overdraft.
+    void slow_path(std::size_t overdraft, unsigned count = 1) {
         seen_at_ = std::min(overdraft, seen_at_);
-        ++slow_paths_;
+        slow_paths_ += count;
     }
-    /// step(): the step, in bytes, which is asked for where it decides.
-    template <class Step>
-    bool is_due(std::size_t overdraft, unsigned patience, Step step) const {
-        return overdraft > seen_at_ && slow_paths_ >= patience && overdraft > seen_at_ + step();
+    std::size_t seen_at() const { return seen_at_; }
+    /// `step` in bytes.
+    bool is_due(std::size_t overdraft, unsigned patience, std::size_t step) const {
+        return slow_paths_ >= patience && overdraft > seen_at_ + step;
     }
     void looked(std::size_t overdraft) { *this = BinsWatch(overdraft); }
 

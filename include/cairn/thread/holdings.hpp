@@ -105,6 +105,7 @@ public:
     void note_overdraft(std::size_t bytes) {
         overdraft_.note<Discipline>(bytes, tray_, global_->notices().wanted_visits());
     }
+    Overdraft &watched() { return overdraft_; }
     void overdraft_visited() { overdraft_.visited(overdraft(), tray_); }
 
     /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.

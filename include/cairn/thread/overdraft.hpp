@@ -2,12 +2,14 @@
 //
 // Overdraft: free memory of a heap that the emptiness invariant does not hold for.
 //
-// Adds:    whether others should know, who may visit the heap before memory grows.
+// Adds:    whether others should know, who may visit the heap before memory grows; is_calm, while it is so that nobody has
+//          anything to do.
 // Needs:   the heap's in-tray, and the list of wanted visits.
 // Keeps:   a heap is put on the list again only when its overdraft has grown by the slack: what a visit had to leave
-//          makes no second one.
+//          makes no second one. Who would have something to do is not kept from it, but for what others change meanwhile, for so
+//          many slow paths at most.
 // Threads: the heap's, or its visitor.
-// Cost:    a compare on slow paths.
+// Cost:    two compares on slow paths.
 #pragma once
 
 #include <cairn/superblock/wanted_visits.hpp>
@@ -19,6 +21,25 @@ namespace cairn {
 class Overdraft {
 public:
     constexpr Overdraft() = default;
+
+    /// Whether so much, in bytes, is as calm() said; counts the slow path. For who does nothing then.
+    bool is_calm(std::size_t bytes) {
+        if (left_ == 0 || bytes - from_ > most_ - from_) { // modulo 2^64
+            return false;
+        }
+        --left_;
+        return true;
+    }
+    /// How many slow paths were calm since the last calm().
+    unsigned calm_paths() const { return granted_ - left_; }
+
+    /// note() was called: from `least` to `most` bytes there is nothing else to do, and what lies in between is calm for a time.
+    template <class Discipline>
+    void calm(std::size_t least, std::size_t most, const PendingSuperblocks &tray) {
+        from_ = std::max(least, known_);
+        most_ = is_known(tray) ? most : std::min(most, known_ + Discipline::slack);
+        left_ = granted_ = from_ <= most_ ? calm_paths_ : 0;
+    }
 
     template <class Discipline>
     void note(std::size_t bytes, PendingSuperblocks &tray, WantedVisits &wanted) {
@@ -32,6 +53,7 @@ public:
     /// After a visit: what there is now had to stay.
     void visited(std::size_t bytes, PendingSuperblocks &tray) {
         known_ = bytes;
+        left_ = granted_ = 0;
         tray.overdrawn.store(false, std::memory_order_relaxed); // relaxed: a hint
     }
 
@@ -41,7 +63,13 @@ private:
         return tray.overdrawn.load(std::memory_order_relaxed) && tray.wanted.load(std::memory_order_relaxed);
     }
 
+    static constexpr unsigned calm_paths_ = 32;
+
     std::size_t known_ = 0; ///< bytes
+    std::size_t from_ = 0;  ///< bytes, both: between them there is nothing to do ...
+    std::size_t most_ = 0;
+    unsigned granted_ = 0; ///< ... for so many slow paths
+    unsigned left_ = 0;    ///< of these
 };
 
 } // namespace cairn
