@@ -68,7 +68,7 @@ TEST_F(ThreadHeapTest, AWriteAfterFreeIsFoundByTheSlowPath) {
 TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBeforeNewOnes) {
     const unsigned c = Classes::class_of(8_KiB);
     std::vector<void *> blocks;
-    for (int i = 0; i < 8 * 8; ++i) {
+    for (int i = 0; i < 8 * 8 - 1; ++i) { // one is left in the bin
         blocks.push_back(heap_.malloc_class(c));
     }
     EXPECT_EQ(owned(heap_), 8u);
@@ -76,6 +76,7 @@ TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBefor
          {8, 9, 10, 11, 20, 21, 40, 41}) { // of the second four, of the third and sixth two
         free(heap_, blocks[i]);
     }
+    blocks.push_back(heap_.malloc_class(c));
     OwnerLine *const fullest = superblock_of(blocks[20]);
     const std::size_t fresh = global_->counters().fresh;
     for (int i = 0; i < 8; ++i) {
@@ -96,6 +97,38 @@ TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBefor
     EXPECT_EQ(superblock_of(p), superblock_of(blocks[4]));
     EXPECT_EQ(global_->counters().fresh, fresh);
     EXPECT_EQ(global_->counters().from_global, 1u);
+}
+
+TEST_F(ThreadHeapTest, AFullSuperblockServesAgainAtItsBorderIfTheBinHasNothing) {
+    const unsigned c = Classes::class_of(8_KiB);
+    std::vector<void *> blocks;
+    for (int i = 0; i < 3 * 8; ++i) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    OwnerLine *const first = superblock_of(blocks[0]);
+    OwnerLine *const third = superblock_of(blocks[16]);
+    ASSERT_EQ(third->place, Place::current);
+    free(heap_, blocks[0]);
+    EXPECT_EQ(first->place, Place::full) << "not at its border yet";
+    free(heap_, blocks[1]);
+    EXPECT_EQ(first->place, Place::current);
+    EXPECT_EQ(third->place, Place::full);
+    EXPECT_EQ(heap_.try_malloc_small(8_KiB), blocks[1]) << "without a slow path";
+    expect_accounts(heap_);
+
+    free(heap_, blocks[8]); // of the second, while the bin has a block
+    free(heap_, blocks[9]);
+    EXPECT_EQ(first->place, Place::current);
+    EXPECT_EQ(superblock_of(blocks[8])->place, Place::partial);
+    EXPECT_EQ(heap_.try_malloc_small(8_KiB), blocks[0]);
+    expect_accounts(heap_);
+
+    free(heaps_[1], blocks[2]); // others' frees are blocks too
+    free(heap_, blocks[16]);
+    free(heap_, blocks[17]);
+    EXPECT_EQ(first->place, Place::current);
+    EXPECT_EQ(third->place, Place::partial);
+    expect_accounts(heap_);
 }
 
 TEST_F(ThreadHeapTest, AnEmptySuperblockServesAnotherClass) {

@@ -22,7 +22,7 @@ public:
     static constexpr unsigned groups = FullnessGroups<SizeClasses>::groups;
     constexpr Places() = default;
 
-    void put(OwnerLine *s) {
+    CAIRN_INLINE void put(OwnerLine *s) {
         if (s->accounted == 0) {
             s->place = Place::empty;
             empty_.push_front(s);
@@ -35,7 +35,7 @@ public:
     }
 
     /// Out of whatever list it is in.
-    void take_out(OwnerLine *s) {
+    CAIRN_INLINE void take_out(OwnerLine *s) {
         switch (s->place) {
         case Place::partial:
             groups_.remove(s);

@@ -44,14 +44,10 @@ public:
     CAIRN_INLINE void end() { mark_.store(nothing, std::memory_order_release); }
 
     /// A long section, on everything: waits for a visitor to leave.
-    void enter() {
+    CAIRN_INLINE void enter() {
         mark_inside();
-        while (CAIRN_UNLIKELY(lock_.held())) { // acquire: pairs with end_visit(), what a visitor did is seen
-            end();
-            {
-                const Guard wait(lock_);
-            }
-            mark_inside();
+        if (CAIRN_UNLIKELY(lock_.held())) { // acquire: pairs with end_visit(), what a visitor did is seen
+            enter_after_visit();
         }
     }
     void leave() { end(); }
@@ -116,6 +112,16 @@ public:
     }
 
 private:
+    CAIRN_NOINLINE void enter_after_visit() {
+        do {
+            end();
+            {
+                const Guard wait(lock_);
+            }
+            mark_inside();
+        } while (lock_.held()); // acquire: as in enter()
+    }
+
     Thing inside() const { return address_of(this); }
 
     void mark_inside() {

@@ -31,7 +31,32 @@ public:
         return superblock::pop(s, span_of(s));
     }
 
+    /// A superblock of the heap's whose live blocks came down to their border. One that was full serves its class at once if the bin's
+    /// is used up: next_superblock() would find it first.
+    CAIRN_INLINE void look_at(OwnerLine *s) {
+        auto &holdings = Base::holdings();
+        holdings.account(s);
+        if (s->place == Place::current) {
+            return;
+        }
+        auto &places = holdings.places();
+        const bool was_full = s->place == Place::full;
+        places.take_out(s);
+        if (OwnerLine *const before = Base::bins().at(s->size_class); was_full && is_used_up(before)) {
+            Base::bins().fill(s->size_class, s);
+            holdings.account(before);
+            s = before;
+        }
+        places.put(s);
+    }
+
 private:
+    /// Whether the superblock of a bin has no block to allocate. An empty bin's is carved up, and not to be put anywhere.
+    bool is_used_up(const OwnerLine *s) {
+        return superblock::is_end(s->free) && s->place == Place::current &&
+               s->carved == shared_of(s)->capacity && !superblock::has_remote_frees(s);
+    }
+
     /// Makes the bin of class c able to pop. nullptr as for malloc().
     CAIRN_NOINLINE OwnerLine *refill(unsigned c, Growth growth) {
         Base::settle();

@@ -5,8 +5,7 @@
 //
 // Adds:    what concerns them all: growth, purging, statistics, the repair after a fork.
 // Needs:   RunHeap, LargeHeap, HugeHeap, GlobalHeap, HeapRegistry.
-// Keeps:   what lies free at one level is given back before another takes more from the operating system
-//          (PurgingRuns, HugeHeap::make_room).
+// Keeps:   what lies free at one level is given back before another takes more (PurgingRuns, HugeHeap::make_room).
 // Threads: any; repair_after_fork in the child alone.
 // Errors:  nullptr when out of memory.
 // Cost:    a lock for each call.
@@ -55,20 +54,10 @@ public:
     }
 
     /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
-    bool has_grown(const void *mine = nullptr) {
-        const std::size_t growth = runs_.line().total();
-        if (growth < visited_growth_.load(std::memory_order_relaxed) + slot_size) {
-            return false;
-        }
-        visited_growth_.store(growth, std::memory_order_relaxed);
-        visit_until_enough(registry_, global_, mine);
-        if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step) {
-            return false;
-        }
-        noted_growth_.store(growth, std::memory_order_relaxed);
-        huge_.pay_for_runs(growth);
-        retire_idle(registry_, growth_looks_);
-        return true;
+    CAIRN_INLINE bool has_grown(const void *mine = nullptr) {
+        const std::size_t growth = runs_.line().total(),
+                          seen = visited_growth_.load(std::memory_order_relaxed);
+        return CAIRN_UNLIKELY(growth >= seen + slot_size) && has_grown_to(growth, mine);
     }
 
     /// Whether some thread has gathered a block, to give it back with others.
@@ -165,6 +154,18 @@ public:
     }
 
 private:
+    CAIRN_NOINLINE bool has_grown_to(std::size_t growth, const void *mine) {
+        visited_growth_.store(growth, std::memory_order_relaxed);
+        visit_until_enough(registry_, global_, mine);
+        if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step) {
+            return false;
+        }
+        noted_growth_.store(growth, std::memory_order_relaxed);
+        huge_.pay_for_runs(growth);
+        retire_idle(registry_, growth_looks_);
+        return true;
+    }
+
     static constexpr unsigned growth_looks_ = 16;
     RunHeap runs_;
     Global global_{runs_};

@@ -148,7 +148,7 @@ protected:
         void begun() const { note_return(routes.threads_.mine()->attendance); }
     };
 
-    CAIRN_COLD void look_at(Heap *heap, OwnerLine *s) {
+    CAIRN_NOINLINE void look_at(Heap *heap, OwnerLine *s) {
         if (heap->look_at(s)) {
             note_surplus();
             note_return(heap->attendance);

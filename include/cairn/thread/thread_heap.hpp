@@ -102,10 +102,10 @@ public:
 
     /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant. Whether the heap has
     /// given anything to the global heap since the last time, or its thread was missed (Attendance).
-    CAIRN_NOINLINE bool look_at(OwnerLine *s) {
+    CAIRN_INLINE bool look_at(OwnerLine *s) {
         const Inside inside(*this);
         if (owns(s)) { // a visitor may have taken it since
-            holdings().place_anew(s);
+            contents_.look_at(s);
         }
         attendance.come_by();
         contents_.settle();
@@ -157,7 +157,7 @@ private:
     /// fast paths: from then on visitors need none.
     class [[nodiscard]] Inside {
     public:
-        explicit Inside(ThreadHeap &self) : inside_(self.presence_) {
+        CAIRN_INLINE explicit Inside(ThreadHeap &self) : inside_(self.presence_) {
             if (CAIRN_UNLIKELY(platform::heavy_fence_missing()) && !self.presence_.fenced()) {
                 self.contents_.hide();
                 self.presence_.fence_from_now_on();
