@@ -53,6 +53,7 @@ class Heap : public AnsiHeap<TheOne<Allocator, immortal>> {
 public:
     /// There is no way through these heaps that is worth inlining into malloc.
     void *try_malloc(std::size_t size) { return malloc(size); }
+    static void *try_malloc_long(std::size_t) { return nullptr; }
     static void *malloc_slow(std::size_t) { return nullptr; }
 };
 

@@ -22,9 +22,10 @@ void *with_errno(void *p) {
     return CAIRN_LIKELY(p != nullptr) ? p : out_of_memory();
 }
 
-/// Apart from malloc, so that the fast path needs no stack frame.
-CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
-    return with_errno(heap.malloc_slow(size));
+/// Apart from malloc, so that the fast path needs no stack frame; and this only for its slow path.
+CAIRN_NOINLINE void *malloc_later(std::size_t size) {
+    void *const p = heap.try_malloc_long(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : with_errno(heap.malloc_slow(size));
 }
 
 void *aligned(std::size_t alignment, std::size_t size) {
@@ -42,7 +43,7 @@ extern "C" {
 
 CAIRN_EXPORT void *malloc(std::size_t size) {
     void *const p = heap.try_malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : malloc_later(size);
 }
 
 CAIRN_EXPORT void free(void *p) {

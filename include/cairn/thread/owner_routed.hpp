@@ -32,20 +32,24 @@ public:
 
     CAIRN_INLINE void *malloc(std::size_t size) {
         void *const p = try_malloc(size);
-        return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
+        return CAIRN_LIKELY(p != nullptr) ? p : malloc_later(size);
     }
 
-    /// The two halves of malloc, for callers that make the second one a tail call.
+    /// The parts of malloc, each for what those before had no block for; for callers that make tail calls of the later ones.
     CAIRN_INLINE void *try_malloc(std::size_t size) {
         return CAIRN_LIKELY(size <= Classes::table_limit) ? threads_.mine()->try_malloc_small(size) : nullptr;
     }
+    CAIRN_INLINE void *try_malloc_long(std::size_t size) {
+        const bool is_long = size > Classes::table_limit && size <= Classes::largest;
+        return is_long ? threads_.mine()->try_malloc_class(Classes::class_of(size)) : nullptr;
+    }
     CAIRN_NOINLINE void *malloc_slow(std::size_t size) {
-        if (size > Classes::table_limit && size <= Classes::largest) {
-            if (void *const p = threads_.mine()->try_malloc_class(Classes::class_of(size))) {
-                return p;
-            }
+        threads_.mine()->presence().end();
+        if (size > Classes::largest) {
+            bool clean = false;
+            return this->malloc_long(size, 1, clean);
         }
-        return malloc_slower(size);
+        return this->malloc_of_class(Classes::class_of(size));
     }
 
     /// `alignment` is a power of two.
@@ -90,13 +94,9 @@ public:
     }
 
 private:
-    CAIRN_NOINLINE void *malloc_slower(std::size_t size) {
-        threads_.mine()->presence().end();
-        if (size > Classes::largest) {
-            bool clean = false;
-            return this->malloc_long(size, 1, clean);
-        }
-        return this->malloc_of_class(Classes::class_of(size));
+    CAIRN_NOINLINE void *malloc_later(std::size_t size) {
+        void *const p = try_malloc_long(size);
+        return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
     }
 
     CAIRN_NOINLINE void *reallocate_long(const Found &found, void *p, std::size_t size) {
