@@ -3,6 +3,8 @@
 // ThreadHeap: its blocks against a model, and the emptiness invariant after every look, whoever frees.
 #include "thread_heap_fixture.hpp"
 
+#include <cairn/thread/visit.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -129,6 +131,84 @@ TEST_F(ThreadHeapTest, AFullSuperblockServesAgainAtItsBorderIfTheBinHasNothing) 
     EXPECT_EQ(first->place, Place::current);
     EXPECT_EQ(third->place, Place::partial);
     expect_accounts(heap_);
+}
+
+/// A heap says that it holds too much (Overdraft) although it said so before, and was quiet since.
+class HeapThatHoldsTooMuch : public ThreadHeapTest {
+protected:
+    bool is_listed() { return heap_.tray().wanted.load(); }
+    void forget_list() {
+        while (global_->notices().wanted_visits().take() != nullptr) {
+        }
+    }
+
+    std::vector<void *> of_class(unsigned c, std::size_t count) {
+        std::vector<void *> blocks(count);
+        for (void *&p : blocks) {
+            p = heap_.malloc_class(c);
+        }
+        return blocks;
+    }
+
+    /// One block of 20 stays in 400 KiB; those that stay.
+    std::vector<void *> hold_too_much() {
+        std::vector<void *> live;
+        for (void *const p : of_class(Classes::class_of(64), 400_KiB / 64)) {
+            if (live.size() * 20 <= freed_++) {
+                live.push_back(p);
+            } else {
+                free(heap_, p);
+            }
+        }
+        EXPECT_TRUE(is_listed());
+        return live;
+    }
+    std::size_t freed_ = 0;
+
+    static constexpr unsigned longest = Classes::count - 1;
+};
+
+TEST_F(HeapThatHoldsTooMuch, SaysSoToItsNextThread) {
+    const std::vector<void *> live = hold_too_much();
+    heap_.hand_over();
+    for (void *const p : live) {
+        free(heaps_[1], p);
+    }
+    forget_list(); // who would grow finds it idle
+    ASSERT_FALSE(is_listed());
+    const std::vector<void *> blocks = of_class(longest, 8);
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+        free(heap_, blocks[i]);
+    }
+    EXPECT_TRUE(is_listed()) << heap_.holdings().overdraft();
+}
+
+TEST_F(HeapThatHoldsTooMuch, SaysSoAfterItHasVisitedItself) {
+    const std::vector<void *> blocks = of_class(longest, 8);
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+        free(heap_, blocks[i]);
+    }
+    {
+        Visit<Heap> visit(heap_);
+        ASSERT_TRUE(visit);
+        visit.settle();
+    }
+    forget_list();
+    free(heap_, blocks[0]);
+    ASSERT_FALSE(is_listed());
+    heap_.tray().asked.store(true);                      // a visitor has met the owner inside
+    ASSERT_NE(heap_.malloc_class(longest - 1), nullptr); // which visits itself, then takes a superblock
+    ASSERT_NE(heap_.malloc_class(1), nullptr);           // and settles
+    EXPECT_TRUE(is_listed()) << heap_.holdings().overdraft();
+}
+
+TEST_F(HeapThatHoldsTooMuch, SaysSoInTheChildOfAFork) {
+    hold_too_much();
+    heap_.holdings().forget_notices();
+    forget_list();
+    ASSERT_FALSE(is_listed());
+    ASSERT_NE(heap_.malloc_class(1), nullptr);
+    EXPECT_TRUE(is_listed()) << heap_.holdings().overdraft();
 }
 
 TEST_F(ThreadHeapTest, AnEmptySuperblockServesAnotherClass) {

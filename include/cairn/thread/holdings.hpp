@@ -49,9 +49,7 @@ public:
     std::size_t used() const { return account_.used(); }
     std::size_t held() const { return account_.held(); }
     static std::size_t used_by(const OwnerLine *s) { return Accounts::used_by(s); }
-
     void join(OwnerLine *s) { account_.join(s); }
-
     /// Brings the account of one superblock up to date and sets its next border.
     void account(OwnerLine *s) { account_.look_at(s); }
     std::uint32_t carve(OwnerLine *s) { return account_.carve(s); }
@@ -110,6 +108,7 @@ public:
 
     /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.
     void give_all() {
+        overdraft_ = {}; // the heap's next thread begins anew
         give_each([&] { return places_.any(); });
     }
 
@@ -120,11 +119,7 @@ public:
         return held() != before;
     }
 
-    void empty_tray() {
-        if (!tray_.empty()) {
-            take_notices();
-        }
-    }
+    void empty_tray() { tray_.empty() ? void() : take_notices(); }
 
     /// Accounts for what others have freed. The next step of remote frees sends a new notice.
     void take_notice(OwnerLine *s) {
@@ -133,13 +128,15 @@ public:
     }
 
     /// In the child of a fork, for the heap that survives: a notice may have been on its way in another thread.
-    void forget_notices() { tray_.reset_after_fork(); }
+    void forget_notices() {
+        overdraft_ = {};
+        tray_.reset_after_fork();
+    }
 
     void reset_after_fork() {
         places_ = {};
         account_ = {};
-        overdraft_ = {};
-        tray_.reset_after_fork();
+        forget_notices();
     }
 
 private:

@@ -41,8 +41,12 @@ public:
         left_ = granted_ = from_ <= most_ ? calm_paths_ : 0;
     }
 
+    /// What calm() was told holds no more.
+    void disturb() { left_ = granted_ = 0; }
+
     template <class Discipline>
     void note(std::size_t bytes, PendingSuperblocks &tray, WantedVisits &wanted) {
+        disturb();
         known_ = std::min(known_, bytes);
         if (CAIRN_UNLIKELY(bytes > known_ + Discipline::slack) && !is_known(tray)) {
             tray.overdrawn.store(true, std::memory_order_relaxed); // relaxed: a hint
@@ -53,7 +57,7 @@ public:
     /// After a visit: what there is now had to stay.
     void visited(std::size_t bytes, PendingSuperblocks &tray) {
         known_ = bytes;
-        left_ = granted_ = 0;
+        disturb();
         tray.overdrawn.store(false, std::memory_order_relaxed); // relaxed: a hint
     }
 
