@@ -40,7 +40,8 @@ protected:
             blocks.pop_back();
         } while (!told_.is_notice());
         left_ = blocks.size();
-        heap->hand_over();
+        refused_ = heap->hand_over();
+        EXPECT_TRUE(refused_);
         EXPECT_NE(remote().owner(), 0u) << "it belongs to the dead";
     }
 
@@ -65,10 +66,24 @@ protected:
     OwnerLine *s_ = nullptr;
     superblock::RemoteFree told_{};
     std::size_t left_ = 0;
+    bool refused_ = false;
 };
 
+TEST_F(NoticeToTheDead, AVisitorMayTakeTheNoticeInBeforeTheHeapIsIdle) {
+    ASSERT_FALSE(deliver()->idle()) << "so who tells does nothing more";
+    {
+        Visit<Heap> visit(*heap_);
+        ASSERT_TRUE(visit);
+        visit.settle();
+    }
+    ASSERT_TRUE(heap_->tray().empty());
+    EXPECT_NE(remote().owner(), 0u) << "a full enough superblock stays";
+    levels_->registry().close(heap_, refused_);
+    expect_handed_over();
+}
+
 TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
-    levels_->registry().close(heap_);
+    levels_->registry().close(heap_, refused_);
     PendingSuperblocks *const tray = deliver();
     ASSERT_EQ(tray, &heap_->tray());
     ASSERT_TRUE(tray->idle());
@@ -82,7 +97,7 @@ TEST_F(NoticeToTheDead, WhatWasToldBeforeTheHeapIsIdleItsLastThreadHandsOver) {
     ASSERT_FALSE(tray->idle());
     levels_->registry().tend(*tray);
     EXPECT_NE(remote().owner(), 0u) << "whose heap is in use is not for others";
-    levels_->registry().close(heap_);
+    levels_->registry().close(heap_, refused_);
     expect_handed_over();
 }
 

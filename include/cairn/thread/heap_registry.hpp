@@ -42,8 +42,8 @@ public:
         return heap;
     }
 
-    /// The heap has handed over what it could.
-    void close(Heap *heap) {
+    /// The heap has handed over what it could; something was `left`: its notice is on its way, or a visitor may have taken it in since.
+    void close(Heap *heap, bool left) {
         {
             sync::Guard hold(lock_);
             put_idle(heap);
@@ -51,7 +51,7 @@ public:
             --in_use_;
             note_heaps(heap->holdings().global().maker().runs());
         }
-        if (!heap->tray().empty()) {
+        if (left || !heap->tray().empty()) {
             tend(heap->tray());
         }
     }

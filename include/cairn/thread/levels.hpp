@@ -38,8 +38,8 @@ public:
         for (const Gathering::Left &left : heap->give_gathered()) {
             tell(registry_, global_, left);
         }
-        heap->hand_over();
-        registry_.close(heap);
+        const bool left = heap->hand_over();
+        registry_.close(heap, left);
     }
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }

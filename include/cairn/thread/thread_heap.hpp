@@ -113,10 +113,11 @@ public:
         return attendance.is_missed() || given;
     }
 
-    /// Hands every superblock to the global heap.
-    void hand_over() {
+    /// Hands every superblock to the global heap. Whether some had to stay.
+    bool hand_over() {
         const Inside inside(*this);
         contents_.give_all();
+        return holdings().held() != 0;
     }
 
     /// The same, of a heap that no thread has and gets meanwhile.
