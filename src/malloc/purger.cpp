@@ -135,7 +135,7 @@ void start() {
 void tick_by_caller() {
     const std::uint64_t now = platform::monotonic_milliseconds();
     std::uint64_t last = last_tick.load(std::memory_order_relaxed);
-    if (now - last >= static_cast<std::uint64_t>(tick_ms()) &&
+    if (now >= last + static_cast<std::uint64_t>(tick_ms()) && // `last` may be later, another thread's
         last_tick.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
         tick();
     }

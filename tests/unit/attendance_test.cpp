@@ -30,6 +30,14 @@ TEST(Attendance, DueOnceWhenItsThreadHasStayedAway) {
     EXPECT_TRUE(attendance.is_due(320, 10));
 }
 
+TEST(Attendance, IsNotDueForWhoLooksWithAnEarlierTime) {
+    Attendance attendance;
+    attendance.come_by();
+    EXPECT_FALSE(attendance.is_due(100, 10));
+    EXPECT_FALSE(attendance.is_due(99, 10)) << "read before another thread looked";
+    EXPECT_TRUE(attendance.is_due(110, 10));
+}
+
 TEST(Attendance, WhoComesBackIsMissedOnce) {
     Attendance attendance;
     attendance.come_by();

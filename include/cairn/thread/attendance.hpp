@@ -47,7 +47,7 @@ public:
             since_ = now;
             tell(false);
         }
-        if ((told() && !again) || now - since_ < wait) {
+        if ((told() && !again) || now < since_ + wait) { // who looked since may have had a later `now`
             return false;
         }
         tell(true);
