@@ -80,7 +80,11 @@ public:
     /// For statistics, in which the superblocks' counts have what is gathered as live. Any thread: what changes meanwhile may be missing.
     void count_as_free(Statistics &out) const {
         for_each([&](const Place &place) {
-            SizeClassStatistics &c = out.by_class[place.superblock()->size_class % out.size_classes];
+            const OwnerLine *const s = place.superblock();
+            if (s == nullptr) { // its place is being used for the first time
+                return;
+            }
+            SizeClassStatistics &c = out.by_class[s->size_class % out.size_classes];
             const std::uint64_t blocks = place.count();
             if (blocks <= Place::most_blocks && blocks <= c.live_blocks) {
                 c.live_blocks -= blocks;
