@@ -160,9 +160,16 @@ TEST_F(LargeHeapTest, ASpareRunIsFreeInTheChildOfAFork) {
     bool clean = false;
     void *const p = heap_.malloc(256_KiB, 1, clean, 1);
     EXPECT_TRUE(free(line_of(p), 1));
-    heap_.forget_spares();
+    void *const live = heap_.malloc(192_KiB, 1, clean, 2);
     runs_.repair_after_fork();
-    EXPECT_EQ(runs_.dirty_bytes(), 256_KiB);
+    heap_.repair_after_fork();
+    Statistics now;
+    heap_.statistics(now);
+    EXPECT_EQ(now.large_live_blocks, 1u);
+    EXPECT_EQ(now.large_live, 192_KiB);
+    EXPECT_EQ(now.free_dirty, 0u) << "runs count it";
+    EXPECT_TRUE(free(line_of(live)));
+    EXPECT_EQ(runs_.dirty_bytes(), 448_KiB);
     EXPECT_EQ(heap_.give_up_spares(), 0u);
 }
 

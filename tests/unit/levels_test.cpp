@@ -282,6 +282,31 @@ TEST(Levels, InTheChildOfAForkAllHeapsButOneServeNewThreads) {
     EXPECT_NE(levels->open(), idle) << "a thread has it";
 }
 
+/// Another thread may have been about to say that it has mapped or unmapped something.
+TEST(Levels, InTheChildOfAForkWhatIsMappedIsCountedAnew) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    auto *const survivor = levels->open();
+    const auto mapped = [&] {
+        Statistics now;
+        levels->statistics(now);
+        return now.mapped;
+    };
+    survivor->malloc_class(class_of_48);
+    bool clean = false;
+    std::vector<void *> blocks;
+    for (const std::size_t size : {40_MiB, 33_MiB, 15_MiB, 15_MiB, 15_MiB, 15_MiB, 1_MiB}) {
+        blocks.push_back(levels->long_blocks().malloc(size, 16, clean));
+        ASSERT_NE(blocks.back(), nullptr);
+    }
+    levels->long_blocks().free(superblock::find(blocks[1], "free of"), blocks[1]); // into the cache
+    const std::size_t before = mapped();
+    levels->repair_after_fork(survivor);
+    EXPECT_EQ(mapped(), before);
+    levels->runs().space().grew(100_MiB);
+    levels->repair_after_fork(survivor);
+    EXPECT_EQ(mapped(), before);
+}
+
 /// With more heaps than have their full share: all of it while the process has little.
 TEST(Levels, ASmallProcessSharesNothing) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);

@@ -9,8 +9,7 @@
 //          `ulimit -v`.
 // Threads: the caller holds a lock.
 // Errors:  nullptr, when the kernel or a limit says no.
-// Cost:    one mmap in the good case; where the next window is in use by others, one more per miss, and after
-//          a few the kernel chooses a place (three calls).
+// Cost:    one mmap; where the next window is in use by others, one more per miss, and after a few three calls.
 #pragma once
 
 #include <cairn/platform/vm.hpp>
@@ -75,12 +74,13 @@ public:
         mapped_ -= bytes;
     }
 
-    /// For mappings whose length was changed in place.
+    /// For mappings whose length was changed in place; and what there is in a fork's child, where others may have been about to say so.
     void grew(std::size_t bytes) {
         mapped_ += bytes;
         peak_ = mapped_ > peak_ ? mapped_ : peak_;
     }
     void shrank(std::size_t bytes) { mapped_ -= bytes; }
+    void recount(std::size_t bytes) { mapped_ = bytes; }
 
     /// Any thread. relaxed: a number by itself.
     void use_huge_pages(HugePageUse which) { huge_pages_.store(which, std::memory_order_relaxed); }

@@ -126,6 +126,8 @@ public:
     }
 
     /// In the child of a fork of a threaded process.
+    std::size_t mapped_bytes() const { return table_.live() + cached_bytes(); }
+
     void repair_after_fork() {
         lock_.reset_after_fork();
         table_.repair_after_fork();

@@ -80,7 +80,19 @@ public:
         }
         return bytes;
     }
-    void forget_spares() { spares_.forget(); }
+
+    /// In the child of a fork of a threaded process, after the runs: those that were kept are free ones now.
+    void repair_after_fork() {
+        spares_.forget();
+        live_.forget();
+        runs_.for_each_segment([this](Segment &segment) {
+            for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
+                if (segment.kind(slot) == SlotKind::large && segment.is_live(slot)) {
+                    live_.add(&segment.owner_lines[slot]);
+                }
+            }
+        });
+    }
 
     static std::size_t size_of(const OwnerLine *first) { return shared_of(first)->block_size; }
 

@@ -27,6 +27,13 @@ public:
     /// A run is longer, or shorter, than it was.
     void change(const OwnerLine *run, unsigned before) { note(run, word(0, run->slots) - word(0, before)); }
 
+    /// In the child of a fork, which counts anew: what other threads had on its way is in no list.
+    void forget() {
+        for (Count &count : counts_) {
+            count.word.store(0, std::memory_order_relaxed);
+        }
+    }
+
     Sum sum() const {
         Sum all;
         for (const Count &count : counts_) {

@@ -109,9 +109,11 @@ public:
 
     /// In the child of a fork of a threaded process: the lists may have been in the middle of a change in a
     /// thread that is not here. What the slots say is the truth; the lists are made anew from it. untouch() is to be told again.
-    void repair_after_fork() {
+    /// `huge`: so many bytes are mapped besides.
+    void repair_after_fork(std::size_t huge = 0) {
         reset_after_fork();
         segments_.repair_after_fork();
+        space_.recount(segments_.bytes() + segments_.overhead() + huge);
         for_each_segment(
             [this](Segment &segment) { stripes_.of(segment.owner_lines).runs().find_in(segment); });
     }

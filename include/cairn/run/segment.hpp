@@ -49,6 +49,7 @@ struct Segment {
     unsigned most_slots;   ///< how many may be: end_of_slots, unless something else lies there
     bool is_reserved;      ///< nothing else does, up to the window's end
     bool may_grow;         ///< it is in the list of those
+    bool has_guard;        ///< its last slot is mapped too
     Segment *next_to_grow;
     unsigned stripe; ///< whose its free runs are (RunStripes); for good
 

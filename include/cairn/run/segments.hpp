@@ -80,12 +80,15 @@ public:
         list_to_grow(segment);
     }
 
-    /// A thread that is not there may have been about to change the list.
+    /// A thread that is not there may have been about to change the list, or the sums.
     void repair_after_fork() {
         to_grow_ = nullptr;
+        bytes_ = overhead_ = 0;
         for_each([this](Segment &segment) {
             segment.may_grow = false;
             list_to_grow(segment);
+            bytes_ += (segment.mapped_slots - metadata_slots) * slot_size;
+            overhead_ += (metadata_slots + segment.has_guard) * slot_size;
         });
     }
 
@@ -149,14 +152,11 @@ private:
         return added(*segment, slots - metadata_slots);
     }
 
-    /// The slot behind those that serve: what runs on into it ends there. The kernel's number of mappings is limited, so
-    /// later windows have one that is merely not used, and are one mapping with their neighbours.
+    /// The kernel's number of mappings is limited, so later windows have a guard that is merely not used, and are one mapping with their
+    /// neighbours.
     void guard(Segment &segment) {
         overhead_ += slot_size;
-        if (guards_ < most_guards_) {
-            ++guards_;
-            platform::vm::forbid(reinterpret_cast<void *>(segment.address_of_slot(end_of_slots)), slot_size);
-        }
+        window_parts::guard(segment, /*forbid=*/guards_++ < most_guards_);
     }
 
     /// So many slots at its end are new.

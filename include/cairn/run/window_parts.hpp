@@ -80,6 +80,14 @@ inline Segment *take(AddressSpace &space, unsigned least, unsigned &wanted) {
     return static_cast<Segment *>(window);
 }
 
+/// The slot behind those that serve: what runs on into it ends there.
+inline void guard(Segment &segment, bool forbid) {
+    segment.has_guard = true;
+    if (forbid) {
+        platform::vm::forbid(reinterpret_cast<void *>(segment.address_of_slot(end_of_slots)), slot_size);
+    }
+}
+
 inline void *end_of(const Segment &segment) {
     return reinterpret_cast<void *>(segment.address_of_slot(segment.mapped_slots));
 }

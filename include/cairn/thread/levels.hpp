@@ -137,10 +137,10 @@ public:
     /// threads that are not there go to the global heap.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
-        large_.forget_spares();
         global_.reset_after_fork();
         survivor = registry_.repair_after_fork(survivor);
-        runs_.repair_after_fork();
+        runs_.repair_after_fork(huge_.mapped_bytes());
+        large_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
             runs_.untouch(span_of(s) - s->extent);
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
