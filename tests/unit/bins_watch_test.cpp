@@ -26,6 +26,16 @@ TEST(BinsWatch, ALookIsDueAfterAStepAndEnoughSlowPaths) {
     EXPECT_TRUE(due_after(watch, step + 1));
 }
 
+TEST(BinsWatch, SeveralStepsTakeSoManyTimesFewerSlowPaths) {
+    BinsWatch watch;
+    EXPECT_FALSE(due_after(watch, 4 * step - 1));
+    EXPECT_TRUE(due_after(watch, 2 * step));
+    watch.looked(0);
+    EXPECT_TRUE(due_after(watch, patience * step));
+    watch.looked(step);
+    EXPECT_FALSE(due_after(watch, patience * step)) << "a step less";
+}
+
 TEST(BinsWatch, AStepIsFromTheLeastSinceTheLastLook) {
     BinsWatch watch;
     watch.looked(5000);
@@ -36,7 +46,7 @@ TEST(BinsWatch, AStepIsFromTheLeastSinceTheLastLook) {
     EXPECT_FALSE(due_after(watch, 3000)) << "emptier";
     EXPECT_TRUE(due_after(watch, 4001));
     watch.looked(4001);
-    EXPECT_FALSE(due_after(watch, 9000)) << "patience begins again";
+    EXPECT_FALSE(due_after(watch, 7000)) << "patience begins again";
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 // Bins watch: when an owner looks at what its bins have free.
 //
 // Adds:    is_due: the heap has become emptier by a step since the last look, and enough slow paths have gone by that a look costs
-//          little beside them.
+//          little beside them; of several steps, so many times fewer.
 // Threads: the heap's.
 // Cost:    two compares on slow paths.
 // Source:  docs/decisions/a-small-process-has-its-memory.md.
@@ -27,7 +27,7 @@ public:
     std::size_t seen_at() const { return seen_at_; }
     /// `step` in bytes.
     bool is_due(std::size_t overdraft, unsigned patience, std::size_t step) const {
-        return slow_paths_ >= patience && overdraft > seen_at_ + step;
+        return overdraft > seen_at_ + step && (overdraft - seen_at_) / step * slow_paths_ >= patience;
     }
     void looked(std::size_t overdraft) { *this = BinsWatch(overdraft); }
 
