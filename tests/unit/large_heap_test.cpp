@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // LargeHeap: runs as blocks; a block's kind and size say truly what it is, and it is freed once.
+#include "process_memory.hpp"
+
 #include <cairn/core/statistics.hpp>
 #include <cairn/run/large_heap.hpp>
 
@@ -171,6 +173,18 @@ TEST_F(LargeHeapTest, ASpareRunIsFreeInTheChildOfAFork) {
     EXPECT_TRUE(free(line_of(live)));
     EXPECT_EQ(runs_.dirty_bytes(), 448_KiB);
     EXPECT_EQ(heap_.give_up_spares(), 0u);
+}
+
+TEST_F(LargeHeapTest, WhatABlockNeedsNoMoreGoesBack) {
+    const Block block = malloc(256_KiB);
+    std::memset(block.p, 'x', 256_KiB);
+    ASSERT_EQ(test::resident(block.p, 256_KiB), 256_KiB);
+    ASSERT_TRUE(heap_.resize_in_place(block.line, 130_KiB)); // of three slots
+    EXPECT_EQ(test::resident(block.p, 192_KiB), align_up(130_KiB, platform::vm::page_size()));
+    ASSERT_TRUE(heap_.resize_in_place(block.line, 192_KiB));
+    EXPECT_EQ(static_cast<char *>(block.p)[130_KiB - 1], 'x');
+    EXPECT_EQ(static_cast<char *>(block.p)[192_KiB - 1], 0);
+    EXPECT_TRUE(free(block.line));
 }
 
 TEST_F(LargeHeapTest, AlignmentUpToTheLargest) {

@@ -12,6 +12,7 @@
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
+#include <cairn/run/large_size.hpp>
 #include <cairn/run/live_runs.hpp>
 #include <cairn/run/run_heap.hpp>
 #include <cairn/run/spare_runs.hpp>
@@ -94,7 +95,7 @@ public:
         });
     }
 
-    static std::size_t size_of(const OwnerLine *first) { return shared_of(first)->block_size; }
+    static std::size_t size_of(const OwnerLine *first) { return large_size::of(first); }
 
     enum class Freed : unsigned char { nothing, kept, run }; ///< nothing: the block is not live any more
 
@@ -126,7 +127,9 @@ public:
             runs_.shorten(first, slots);
         }
         live_.change(first, before);
-        set_size(first, size);
+        const std::size_t size_before = size_of(first);
+        large_size::set(first, size);
+        large_size::drop_tail(first, size_before);
         return true;
     }
 
@@ -154,7 +157,7 @@ private:
     }
 
     static void *begin(OwnerLine *run, std::size_t size) {
-        set_size(run, size);
+        large_size::set(run, size);
         shared_of(run)->starts_below.store(1, std::memory_order_relaxed); // relaxed: in the pointer's history
         return reinterpret_cast<void *>(memory_of(run));
     }
@@ -165,10 +168,6 @@ private:
             live_.remove(run);
             runs_.release(run);
         }
-    }
-
-    static void set_size(OwnerLine *first, std::size_t size) {
-        shared_of(first)->block_size = static_cast<std::uint32_t>(align_up(size, platform::smallest_page));
     }
 
     RunHeap &runs_;

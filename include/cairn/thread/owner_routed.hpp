@@ -101,14 +101,14 @@ private:
 
     CAIRN_NOINLINE void *reallocate_long(const Found &found, void *p, std::size_t size) {
         const std::size_t before = this->size_of(found, p, "realloc of");
-        if (size <= before && size >= before / 2) {
+        if (size <= before && before - size <= before / 8) {
             return p;
         }
         if (void *const same = this->levels_.long_blocks().resize(found, p, size)) {
-            this->note_growth();
+            size < before ? this->note_surplus() : this->note_growth();
             return same;
         }
-        return move(p, before, size);
+        return size <= before && size >= before / 2 ? p : move(p, before, size); // not worth a copy
     }
 
     void *move(void *p, std::size_t before, std::size_t size) {
