@@ -125,9 +125,10 @@ public:
         out.free_dirty += cache_.bytes();
     }
 
-    /// In the child of a fork of a threaded process.
+    /// Of blocks, and of what is kept of them.
     std::size_t mapped_bytes() const { return table_.live() + cached_bytes(); }
 
+    /// In the child of a fork of a threaded process.
     void repair_after_fork() {
         lock_.reset_after_fork();
         table_.repair_after_fork();
