@@ -104,18 +104,32 @@ CAIRN_COLD void *retry_or_null(const void *caller, std::size_t size, std::align_
     return retry(size, static_cast<std::size_t>(alignment), cairn::call_new_handler_nothrow);
 }
 
+/// What the fast path has no block for: the rest of malloc, apart so that the forms need no stack frame.
+void *try_later(std::size_t size) {
+    void *const p = heap.try_malloc_long(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : heap.malloc_slow(size);
+}
+CAIRN_NOINLINE void *allocate_later(const void *caller, std::size_t size) {
+    void *const p = try_later(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(caller, size);
+}
+CAIRN_NOINLINE void *try_allocate_later(const void *caller, std::size_t size, const std::nothrow_t &form) {
+    void *const p = try_later(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(caller, size, form);
+}
+
 /// Inlined into each form, so that the return address is its caller's.
 CAIRN_INLINE void *allocate(std::size_t size) {
-    void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size);
+    void *const p = heap.try_malloc(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : allocate_later(__builtin_return_address(0), size);
 }
 CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
     void *const p = try_aligned(size, alignment);
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size, alignment);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
-    void *const p = heap.malloc(size);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(__builtin_return_address(0), size, form);
+    void *const p = heap.try_malloc(size);
+    return CAIRN_LIKELY(p != nullptr) ? p : try_allocate_later(__builtin_return_address(0), size, form);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment, const std::nothrow_t &form) {
     void *const p = try_aligned(size, alignment);
