@@ -40,7 +40,13 @@ inline OwnerLine *quick_find_in_several(std::uintptr_t block) {
     return is_live ? s : nullptr;
 }
 
-/// quick_find, of a block in a superblock of one slot.
+/// Whether a superblock begins with the slot that an address of a segment's lies in. relaxed (kind): in the history of a pointer to a
+/// live block.
+CAIRN_INLINE bool starts_at_slot_of(std::uintptr_t address) {
+    return Segment::of(address)->kind(Segment::slot_of(address)) == SlotKind::superblock;
+}
+
+/// quick_find, of a block in a superblock of one slot; or of one whose first slot it is in.
 CAIRN_INLINE OwnerLine *find_in_one(std::uintptr_t block) {
     SharedLine *const shared = shared_line_at(block);
     return CAIRN_LIKELY(is_block_start(shared, block % slot_size) && !may_be_free(block, shared))

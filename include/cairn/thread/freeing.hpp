@@ -61,8 +61,8 @@ private:
         }
     }
 
-    /// A block of a superblock that is another thread's and has one slot, or the thread's own and has several, or that is in no thread's heap;
-    /// whatever else it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
+    /// A block of a superblock that is another thread's or nobody's and has one slot, or the thread's own and has several; whatever else
+    /// it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
     CAIRN_NOINLINE static void free_elsewhere(void *p, Freeing &self) {
         const std::uintptr_t block = address_of(p);
         if (CAIRN_UNLIKELY(WindowMap::kind(block) != WindowKind::segment || !self.threads_.serves_frees())) {
@@ -71,8 +71,8 @@ private:
         Heap *const heap = self.threads_.mine();
         // relaxed: as in superblock::quick_find()
         const void *const owner = shared_line_at(block)->owner.load(std::memory_order_relaxed);
-        if (superblock::is_of_one_slot(owner)) {
-            // A visitor may have put it back into this heap meanwhile: the remote way is right for any superblock.
+        if (superblock::is_of_one_slot(owner) || (owner == nullptr && superblock::starts_at_slot_of(block))) {
+            // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
             OwnerLine *const s = superblock::find_in_one(block);
             if (CAIRN_LIKELY(s != nullptr)) {
                 return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);
