@@ -38,7 +38,8 @@ void take_down(Node *node) {
 } // namespace
 
 int main(int argc, char **argv) {
-    Options options(argc, argv, "binary trees, built and taken down depth first (after GCBench)");
+    Options options(argc, argv,
+                    "binary trees, built and taken down depth first (this lab's own, after GCBench)");
     const std::size_t threads = options.some("threads", 2, "threads");
     const std::uint64_t depth = options.number("depth", 20, "of the largest tree: 2^(depth+1) - 1 nodes");
     const std::uint64_t rounds = options.work("rounds", 6, "trees of the largest depth, of a thread");
