@@ -56,6 +56,7 @@ WORKLOADS = [
     Workload("shift-stay", "class_shift", ["--megabytes", "16", "--stay", "16"]),
     Workload("far-free", "far_free"),
     Workload("shared-slots", "shared_slots"),
+    Workload("heirs", "heirs", share=1),
     Workload("trees", "trees", share=1),
     Workload("barnes-hut", "barnes_hut"),
     Workload("bem", "bem"),

@@ -36,6 +36,7 @@ LITTLE = {
     "class_shift": ["--megabytes", "1"],
     "far_free": ["--megabytes", "1", "--batches", "10000"],
     "shared_slots": ["--slots", "500"],
+    "heirs": ["--blocks", "500"],
     "trees": ["--depth", "6"],
     "barnes_hut": ["--bodies", "300"],
     "bem": ["--panels", "200"],
