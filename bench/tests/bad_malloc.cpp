@@ -2,7 +2,8 @@
 // The C library's malloc, until the 10,000th call of it or of realloc; then what the environment's BAD_MALLOC says:
 //   crash    a store through a null pointer
 //   hang     an endless sleep
-//   overlap  the block that was handed out last, a second time
+//   overlap  the block that was handed out last, a second time; all have room for what is written to it then, or the C library's heap would be
+//            damaged, and end the program before the workload finds out
 //   null     NULL, from then on
 //   forget   realloc gives a new block and copies nothing
 //   dirty    calloc gives a block that is not zero
@@ -23,14 +24,17 @@ void __libc_free(void *block);
 namespace {
 
 constexpr int good_calls = 10000;
+constexpr std::size_t room = 2048;
 std::atomic<int> calls{0};
 std::atomic<void *> last{nullptr};
 
-bool now_asked_for(const char *way) {
-    if (calls.load(std::memory_order_relaxed) < good_calls)
-        return false;
+bool asked_for(const char *way) {
     const char *chosen = std::getenv("BAD_MALLOC");
     return chosen != nullptr && std::strcmp(chosen, way) == 0;
+}
+
+bool now_asked_for(const char *way) {
+    return calls.load(std::memory_order_relaxed) >= good_calls && asked_for(way);
 }
 
 } // namespace
@@ -45,7 +49,7 @@ extern "C" void *malloc(std::size_t size) {
         return last.load(std::memory_order_relaxed);
     if (now_asked_for("null"))
         return nullptr;
-    void *block = __libc_malloc(size);
+    void *block = __libc_malloc(size < room && asked_for("overlap") ? room : size);
     last.store(block, std::memory_order_relaxed);
     return block;
 }
