@@ -571,16 +571,24 @@ TEST_P(SuperblockTest, ARecountTrustsNoListThatIsNotSound) {
     expect_all_live();
 }
 
-OwnerLine *formatted = nullptr;
+OwnerLine *changed = nullptr;
 
-/// The line that all read can not be written to: format() ends at its first store there, as for a child of a fork that came then.
-void format_until_it_is_shared(OwnerLine *s) {
-    formatted = s;
-    std::signal(SIGSEGV, [](int) { _exit(formatted->carved == 0 ? 0 : 1); });
+/// The line that all read can not be written to: change() ends at its first store there, as for a child of a fork that came then. 0: no
+/// block is there then.
+template <class Change>
+void change_until_it_is_shared(OwnerLine *s, Change change) {
+    changed = s;
+    std::signal(SIGSEGV, [](int) {
+        recount(changed);
+        _exit(changed->carved == 0 && changed->live() == 0 ? 0 : 1);
+    });
     const std::size_t page = platform::vm::page_size();
     mprotect(reinterpret_cast<void *>(align_down(address_of(shared_of(s)), page)), page, PROT_READ);
-    format(s, 8, 40, 1, s->extent);
+    change(s);
     _exit(2);
+}
+void format_anew(OwnerLine *s) {
+    format(s, 8, 40, 1, s->extent);
 }
 
 /// Else the child would take as many blocks of the new class as were cut of the old one for live, or cut more behind the superblock's end.
@@ -589,7 +597,7 @@ TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
     }
     ASSERT_NE(s_->carved, 0u);
     const std::uint32_t touched = s_->extent;
-    EXPECT_EXIT(format_until_it_is_shared(s_), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(change_until_it_is_shared(s_, format_anew), testing::ExitedWithCode(0), "");
 
     s_->carved = 0; // and of what follows a part
     s_->size_class = 8;
@@ -599,6 +607,13 @@ TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
     EXPECT_EQ(s_->live(), 0u);
     EXPECT_TRUE(is_end(s_->free));
     EXPECT_EQ(s_->extent, touched);
+}
+
+/// Else all blocks of an empty superblock are live in the child.
+TEST_P(SuperblockTest, AForkWhileItIsCutAnewFindsNoBlock) {
+    while (carve_next()) {
+    }
+    EXPECT_EXIT(change_until_it_is_shared(s_, cut_anew), testing::ExitedWithCode(0), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SuperblockTest,

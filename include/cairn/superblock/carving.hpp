@@ -61,12 +61,15 @@ inline void check_all_free(const OwnerLine *s) {
 /// freed was counted, and is forgotten.
 inline void cut_anew(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
-    shared->marked = marked_blocks(s);
+    const std::uint16_t marked = marked_blocks(s);
+    // A fork's child finds what follows in part, and by this that there is no block.
+    s->carved = 0;
+    std::atomic_signal_fence(std::memory_order_release);
     s->free = end_mark(memory_of(s));
     s->above = 1;
     s->border = -1;
     s->accounted = 0;
-    s->carved = 0;
+    shared->marked = marked;
     shared->starts_below.store(0, std::memory_order_relaxed);
 }
 
