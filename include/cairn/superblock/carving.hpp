@@ -77,17 +77,15 @@ inline void cut_anew(OwnerLine *s) {
 inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
                    std::uint32_t extent) {
     SharedLine *const shared = shared_of(s);
-    // A fork's child finds what follows in part, and by this that there is no block.
-    s->carved = 0;
+    s->carved = 0; // first, as above
     shared->marked = 0;
     std::atomic_signal_fence(std::memory_order_release);
     s->cookie = random | std::uint64_t{1} << 63;
     s->extent = extent;
     s->size_class = static_cast<std::uint8_t>(size_class);
     s->place = Place::nowhere;
-    for (unsigned i = 0; i < s->slots; ++i) {
-        shared[i].rest.store(static_cast<std::uint8_t>(i),
-                             std::memory_order_relaxed); // found from any of its slots
+    for (unsigned i = 0; i < s->slots; ++i) { // found from any of its slots
+        shared[i].rest.store(static_cast<std::uint8_t>(i), std::memory_order_relaxed);
     }
     shared->key = s->cookie ^ memory_of(s);
     shared->reciprocal = reciprocal_of(block_size);
