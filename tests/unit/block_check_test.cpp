@@ -158,7 +158,8 @@ TEST_F(BlockCheck, TheQuickLookFindsLiveBlocksOfThreadHeaps) {
         while (!is_end(s->free)) {
             pop_one(s);
         }
-        EXPECT_EQ(quick_find(last), nullptr) << "in no heap";
+        EXPECT_EQ(quick_find(memory_of(s)), s) << "in no heap";
+        EXPECT_EQ(quick_find(last), s->slots == 1 ? s : nullptr);
         for (const std::uintptr_t heap : {0x1000, 0x1001}) {
             if (heap % 2 == 0 && s == medium_) {
                 continue; // Notices::mark_owner

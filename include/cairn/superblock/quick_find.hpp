@@ -2,7 +2,8 @@
 //
 // Quick find: the superblock of nearly every block that a program hands back.
 //
-// Adds:    quick_find, which answers for live blocks of threads' heaps and for nothing else, but for one live block in 2^32.
+// Adds:    quick_find, which answers for live blocks and for nothing else; not for one in 2^32, nor for those of no thread's heap behind the
+//          first slot of a superblock.
 // Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   no answer for what is not the start of a live block: what that is, and whether it is a mistake, find() and check_live()
 //          know (block_check.hpp).
@@ -54,17 +55,16 @@ CAIRN_INLINE OwnerLine *find_in_one(std::uintptr_t block) {
                : nullptr;
 }
 
-/// The superblock of a live block, if that is in a thread's heap; else nullptr.
+/// The superblock of a live block, if that is in a thread's heap, or in none and in the superblock's first slot; else nullptr.
 CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
     if (CAIRN_UNLIKELY(WindowMap::kind(block) != WindowKind::segment)) {
         return nullptr;
     }
     SharedLine *const shared = shared_line_at(block);
     // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
-    if (CAIRN_UNLIKELY(!is_of_one_slot(shared->owner.load(std::memory_order_relaxed)))) {
-        return quick_find_in_several(block);
-    }
-    return find_in_one(block);
+    const void *const owner = shared->owner.load(std::memory_order_relaxed);
+    const bool in_one = is_of_one_slot(owner) || (owner == nullptr && starts_at_slot_of(block));
+    return CAIRN_LIKELY(in_one) ? find_in_one(block) : quick_find_in_several(block);
 }
 
 } // namespace cairn::superblock
