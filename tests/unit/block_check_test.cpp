@@ -148,7 +148,7 @@ TEST_F(BlockCheck, AFreeBlockIsADoubleFree) {
     EXPECT_DEATH(check_live(small_, c, "free of"), twice) << "freed by another thread";
 }
 
-TEST_F(BlockCheck, TheQuickLookFindsLiveBlocksOfThreadHeaps) {
+TEST_F(BlockCheck, TheQuickLookFindsLiveBlocks) {
     for (OwnerLine *s : {small_, medium_}) {
         std::atomic<void *> &owner = shared_of(s)->owner;
         const std::size_t size = shared_of(s)->block_size;
@@ -176,6 +176,10 @@ TEST_F(BlockCheck, TheQuickLookFindsLiveBlocksOfThreadHeaps) {
         EXPECT_EQ(quick_find(last), s);
         push(s, last);
         EXPECT_EQ(quick_find(last), nullptr) << "free";
+        push(s, memory_of(s));
+        owner = nullptr;
+        EXPECT_EQ(quick_find(memory_of(s)), nullptr) << "free, in no heap";
+        EXPECT_EQ(quick_find(memory_of(s) + 16), nullptr) << "no start";
     }
     EXPECT_EQ(quick_find(address_of(at(20))), nullptr) << "a large block";
     EXPECT_EQ(quick_find(address_of(&segment()) - slot_size), nullptr) << "not in this heap";

@@ -47,7 +47,13 @@ CAIRN_INLINE bool starts_at_slot_of(std::uintptr_t address) {
     return Segment::of(address)->kind(Segment::slot_of(address)) == SlotKind::superblock;
 }
 
-/// quick_find, of a block in a superblock of one slot; or of one whose first slot it is in.
+/// Whether that slot is all that it takes to find a live block, `owner` being what its line holds: the superblock has one slot and is a
+/// thread's, or is in no thread's heap and begins here.
+CAIRN_INLINE bool is_in_first_slot(const void *owner, std::uintptr_t block) {
+    return is_of_one_slot(owner) || (owner == nullptr && starts_at_slot_of(block));
+}
+
+/// quick_find, of such a block.
 CAIRN_INLINE OwnerLine *find_in_one(std::uintptr_t block) {
     SharedLine *const shared = shared_line_at(block);
     return CAIRN_LIKELY(is_block_start(shared, block % slot_size) && !may_be_free(block, shared))
@@ -63,8 +69,7 @@ CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
     SharedLine *const shared = shared_line_at(block);
     // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
     const void *const owner = shared->owner.load(std::memory_order_relaxed);
-    const bool in_one = is_of_one_slot(owner) || (owner == nullptr && starts_at_slot_of(block));
-    return CAIRN_LIKELY(in_one) ? find_in_one(block) : quick_find_in_several(block);
+    return CAIRN_LIKELY(is_in_first_slot(owner, block)) ? find_in_one(block) : quick_find_in_several(block);
 }
 
 } // namespace cairn::superblock

@@ -72,7 +72,7 @@ private:
         Heap *const heap = self.threads_.mine();
         // relaxed: as in superblock::quick_find()
         const void *const owner = shared_line_at(block)->owner.load(std::memory_order_relaxed);
-        if (superblock::is_of_one_slot(owner) || (owner == nullptr && superblock::starts_at_slot_of(block))) {
+        if (superblock::is_in_first_slot(owner, block)) {
             // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
             OwnerLine *const s = superblock::find_in_one(block);
             if (CAIRN_LIKELY(s != nullptr)) {
