@@ -16,6 +16,7 @@
 #include <cairn/platform/features.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace cairn {
@@ -51,8 +52,11 @@ struct alignas(platform::line_pair) OwnerLine {
 };
 static_assert(sizeof(OwnerLine) == platform::line_pair);
 
-/// Read by every free; written when the superblock changes hands or a page more is cut.
+/// Read by every free; written when the superblock changes hands or a page more is cut. In the second half of its
+/// pair: the arrays lie a multiple of 4 KiB apart, so that in the first half it would share one set of the first
+/// cache with its owner's line, and all descriptors together would use half of the sets.
 struct alignas(platform::line_pair) SharedLine {
+    std::byte unused[platform::cache_line];
     std::atomic<void *>
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
                ///< sync::Presence's begin and end (any: quick_find)
@@ -75,6 +79,7 @@ struct alignas(platform::line_pair) SharedLine {
               ///< to a live block, a remnant for any other one
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
+static_assert(offsetof(SharedLine, owner) == platform::cache_line);
 
 /// Written by frees of other threads, and by who takes or counts what they freed: apart from what every free reads.
 struct alignas(platform::line_pair) RemoteLine {
