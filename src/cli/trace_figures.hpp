@@ -27,8 +27,7 @@ public:
     nlohmann::ordered_json describe() const;
 
 private:
-    using Classes =
-        GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+    using Classes = FlagshipClasses;
     static constexpr std::size_t logs = std::size_t{std::bit_width(trace::Record::most_size)} + 1; // from 0
     static constexpr std::size_t groups = Classes::count + logs;
 

@@ -227,7 +227,8 @@ void suite::alignments_up_to_a_megabyte(const Kind &kind) {
     const AnyInstance heap = kind.create();
     Model model(*heap);
     for (std::size_t wanted = 1; wanted <= 1_MiB; wanted *= 2) {
-        for (const std::size_t size : std::vector<std::size_t>{1, 8, 24, 100, 4000, 4096, 100000}) {
+        for (const std::size_t size :
+             std::vector<std::size_t>{1, 8, 24, 100, 4000, 4096, 9000, 20000, 40000, 100000}) {
             model.admit(heap->memalign(wanted, size), size, wanted);
         }
     }

@@ -22,7 +22,7 @@ struct Life {
 /// As the flagship, but for f and a slack of a few blocks, so that superblocks move soon. A superblock of the largest class of one
 /// slot has eight blocks, and each two remote frees are a step, which is told.
 using Discipline = Emptiness<16_KiB, 1, 3>;
-using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Classes = FlagshipClasses;
 class Malloc : public OwnerRouted<Classes, Discipline, Life> {
     using Slow = Routes<Classes, Discipline, Life>;
 

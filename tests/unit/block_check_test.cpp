@@ -31,7 +31,7 @@ protected:
 
     OwnerLine *make(unsigned slot, unsigned slots, std::size_t size) {
         OwnerLine *const s = window_.run(slot, slots);
-        format(s, 1, size, 0xfedcba9876543210, 0);
+        format(s, 1, size, 0, 0xfedcba9876543210, 0);
         remote_of(s)->notify.store(UINT16_MAX);
         segment().set_kinds(slot, 1, SlotKind::superblock);
         segment().set_kinds(slot + 1, slots - 1, SlotKind::rest);

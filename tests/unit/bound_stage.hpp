@@ -121,7 +121,9 @@ public:
                 const auto before = subject_.levels().global().counters();
                 most_resident_ = std::max(most_resident_, subject_.levels().resident_bytes());
                 const std::size_t unused = subject_.levels().surplus_bytes();
-                void *const p = subject_.malloc(Classes::size_of(c));
+                const std::size_t size = Classes::size_of(c);
+                void *const p =
+                    Classes::class_of(size) == c ? subject_.malloc(size) : subject_.memalign(size, size);
                 ASSERT_NE(p, nullptr);
                 mine.push_back({p, superblock_of(p)});
                 segments_.insert(Segment::of(address_of(p)));

@@ -12,7 +12,7 @@ using namespace cairn;
 
 namespace {
 
-using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Classes = FlagshipClasses;
 using Discipline = Emptiness<128_KiB, 1, 6>;
 using Shared = Levels<Classes, Discipline>;
 using Heap = Shared::Heap;

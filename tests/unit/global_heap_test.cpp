@@ -19,7 +19,7 @@ using namespace cairn;
 
 namespace {
 
-using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Classes = FlagshipClasses;
 using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 using Global = GlobalHeap<Classes, Discipline>;
 
@@ -109,6 +109,26 @@ protected:
     std::array<PendingSuperblocks, heaps + 1> trays_;
     std::map<OwnerLine *, std::vector<std::uintptr_t>> blocks_;
 };
+
+/// Long blocks would else all begin at the same few lines of a page, which share the sets of a cache.
+TEST(SuperblockMaker, LongSuperblocksBeginAtDifferentLines) {
+    using Maker = Global::Maker;
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        const std::size_t left = Maker::span_of_class(c) % Classes::size_of(c);
+        std::set<std::size_t> shifts;
+        for (std::uint64_t number = 1000; number < 1064; ++number) {
+            const std::size_t shift = Maker::shift_of(c, number);
+            EXPECT_TRUE(shift == 0 || shift <= left) << "as many blocks fit";
+            EXPECT_LT(shift, platform::smallest_page) << "no more than a page more is touched";
+            EXPECT_TRUE(is_aligned(shift, platform::cache_line));
+            shifts.insert(shift);
+        }
+        const std::size_t lines =
+            std::min(std::bit_floor(left), platform::smallest_page) / platform::cache_line;
+        EXPECT_EQ(shifts.size(), Classes::is_natural(c) ? 1 : lines) << "each in turn";
+        EXPECT_TRUE(Classes::is_natural(c) || lines >= 16) << c;
+    }
+}
 
 TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
     for (unsigned c = 0; c < Classes::count; ++c) {

@@ -16,7 +16,7 @@ using namespace cairn;
 
 namespace {
 
-using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Classes = FlagshipClasses;
 using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 
 const unsigned class_of_48 = Classes::class_of(48);

@@ -27,9 +27,10 @@ namespace {
 struct Shape {
     std::size_t block_size;
     unsigned slots;
+    std::size_t shift = 0; ///< bytes before the first block
 };
 void PrintTo(const Shape &shape, std::ostream *out) {
-    *out << shape.block_size << " bytes in " << shape.slots << " slots";
+    *out << shape.block_size << " bytes in " << shape.slots << " slots, from " << shape.shift << " on";
 }
 
 /// What the superblock should know.
@@ -38,9 +39,9 @@ protected:
     SuperblockTest() { make(true); }
 
     void make(bool clean, std::uint64_t random = 0x1234567890abcdef) {
-        const auto [block_size, slots] = GetParam();
+        const auto [block_size, slots, shift] = GetParam();
         s_ = window_.run(8, slots);
-        format(s_, 7, block_size, random, clean ? 0 : static_cast<std::uint32_t>(span_of(s_)));
+        format(s_, 7, block_size, shift, random, clean ? 0 : static_cast<std::uint32_t>(span_of(s_)));
         free_.clear();
         live_.clear();
         shared_ = shared_of(s_);
@@ -48,13 +49,14 @@ protected:
         shared_->step = 2;
         remote_of(s_)->word.store(RemoteWord::owned_by(3));
         memory_ = memory_of(s_);
+        blocks_ = memory_ + shift;
     }
 
     bool carve_next() {
         const std::uint32_t before = s_->carved;
         const bool any = carve(s_);
         for (std::uint32_t i = before; i < s_->carved; ++i) {
-            free_.insert(memory_ + i * GetParam().block_size);
+            free_.insert(blocks_ + i * GetParam().block_size);
         }
         return any;
     }
@@ -77,6 +79,7 @@ protected:
     OwnerLine *s_ = nullptr;
     SharedLine *shared_ = nullptr;
     std::uintptr_t memory_ = 0;
+    std::uintptr_t blocks_ = 0; ///< the first one
     std::set<std::uintptr_t> free_;
     std::set<std::uintptr_t> live_;
 };
@@ -100,7 +103,7 @@ TEST_P(SuperblockTest, IsCutAnewInOrderOfAddress) {
         if (is_end(s_->free)) {
             ASSERT_TRUE(carve_next());
         }
-        ASSERT_EQ(pop_next(), memory_ + i * GetParam().block_size);
+        ASSERT_EQ(pop_next(), blocks_ + i * GetParam().block_size);
     }
     EXPECT_FALSE(carve_next());
 }
@@ -134,7 +137,7 @@ TEST_P(SuperblockTest, AListThatGoesInOrderIsKeptAnotherIsCutAnew) {
     std::ranges::reverse(blocks);
     EXPECT_TRUE(renewed_after(blocks)) << "backwards";
     std::ranges::stable_partition(
-        blocks, [&](std::uintptr_t b) { return (b - memory_) / GetParam().block_size % 2; });
+        blocks, [&](std::uintptr_t b) { return (b - blocks_) / GetParam().block_size % 2; });
     EXPECT_FALSE(renewed_after(blocks)) << "every other one";
     if (blocks.size() >= 16) {
         std::ranges::sort(blocks);
@@ -146,7 +149,7 @@ TEST_P(SuperblockTest, AListThatGoesInOrderIsKeptAnotherIsCutAnew) {
         std::ranges::shuffle(blocks, std::mt19937(7));
         EXPECT_FALSE(renewed_after(blocks));
         std::ranges::partition(
-            blocks, [&](std::uintptr_t block) { return block >= memory_ + 2 * GetParam().block_size; });
+            blocks, [&](std::uintptr_t block) { return block >= blocks_ + 2 * GetParam().block_size; });
         EXPECT_FALSE(renewed_after(blocks)) << "the last two are neighbours";
     }
 }
@@ -180,9 +183,9 @@ TEST_P(SuperblockTest, CarvesEveryBlockOnceAndAPageAtATime) {
     while (carve_next()) {
         const std::size_t carved = s_->carved * GetParam().block_size;
         EXPECT_EQ(published(shared_) * shared_->block_size, carved);
-        EXPECT_GE(s_->extent, carved);
-        EXPECT_LT(s_->extent - carved, platform::smallest_page)
-            << "no further than the page of the last block";
+        const std::size_t end = GetParam().shift + carved;
+        EXPECT_GE(s_->extent, end);
+        EXPECT_LT(s_->extent - end, platform::smallest_page) << "no further than the page of the last block";
         EXPECT_TRUE(is_aligned(s_->extent, platform::smallest_page)) << "memory is touched by the page";
         const std::size_t step = std::max(GetParam().block_size, platform::smallest_page);
         EXPECT_LE(s_->extent - extent, step + platform::smallest_page);
@@ -225,10 +228,11 @@ TEST_P(SuperblockTest, WhatIsNotCutYetCanBeGivenBack) {
     cut_anew(s_);
     free_.clear();
     carve_next();
-    const std::size_t kept = align_up(s_->carved * size, platform::vm::page_size());
+    const std::size_t kept = align_up(GetParam().shift + s_->carved * size, platform::vm::page_size());
     drop_uncarved(s_);
     EXPECT_EQ(s_->extent, kept);
-    EXPECT_LE(shared_->marked * size, kept + size) << "marks that are gone are not looked for";
+    EXPECT_LE(GetParam().shift + shared_->marked * size, kept + size)
+        << "marks that are gone are not looked for";
     for (std::uintptr_t p = memory_ + kept; p < memory_ + span_of(s_); p += sizeof(std::uint64_t)) {
         ASSERT_EQ(*reinterpret_cast<const std::uint64_t *>(p), 0u);
     }
@@ -252,7 +256,7 @@ TEST_P(SuperblockTest, LittleIsNotGivenBackAndMisuseIsSeenBefore) {
     }
     cut_anew(s_);
     carve_next();
-    word_of(memory_ + (shared_->capacity - 1u) * size) = 0; // as a block that is live
+    word_of(blocks_ + (shared_->capacity - 1u) * size) = 0; // as a block that is live
     if (s_->carved < shared_->capacity) {
         EXPECT_DEATH(drop_uncarved(s_), "double free or heap corruption");
     }
@@ -588,7 +592,7 @@ void change_until_it_is_shared(OwnerLine *s, Change change) {
     _exit(2);
 }
 void format_anew(OwnerLine *s) {
-    format(s, 8, 40, 1, s->extent);
+    format(s, 8, 40, 0, 1, s->extent);
 }
 
 /// Else the child would take as many blocks of the new class as were cut of the old one for live, or cut more behind the superblock's end.
@@ -618,6 +622,7 @@ TEST_P(SuperblockTest, AForkWhileItIsCutAnewFindsNoBlock) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SuperblockTest,
                          testing::Values(Shape{8, 1}, Shape{16, 1}, Shape{48, 1}, Shape{112, 1},
-                                         Shape{1280, 1}, Shape{8_KiB, 1}, Shape{9_KiB, 8}, Shape{64_KiB, 8}));
+                                         Shape{1280, 1}, Shape{8_KiB, 1}, Shape{9_KiB, 8},
+                                         Shape{9_KiB, 8, 448}, Shape{36_KiB, 8, 4032}, Shape{64_KiB, 8}));
 
 } // namespace

@@ -15,7 +15,7 @@
 
 namespace cairn::test {
 
-using Classes = GeometricSizeClasses<FlagshipParameters::largest_medium, FlagshipParameters::largest_small>;
+using Classes = FlagshipClasses;
 using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 using Global = GlobalHeap<Classes, Discipline>;
 using Heap = ThreadHeap<Global>;

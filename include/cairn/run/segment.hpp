@@ -115,13 +115,18 @@ inline SharedLine *first_line_at(std::uintptr_t address) {
     SharedLine *const line = shared_line_at(address);
     return line - line->rest.load(std::memory_order_relaxed);
 }
-/// How far that is from the start of its superblock.
-inline std::size_t offset_at(std::uintptr_t address) {
-    return slot_size * shared_line_at(address)->rest.load(std::memory_order_relaxed) + address % slot_size;
+/// How far that is from the first block of its superblock, whose line `first` is.
+inline std::size_t offset_at(std::uintptr_t address, const SharedLine *first) {
+    const std::size_t slots = shared_line_at(address)->rest.load(std::memory_order_relaxed);
+    return slot_size * slots + address % slot_size - first->shift;
 }
 inline std::uintptr_t memory_of(const OwnerLine *line) {
     const Segment *segment = Segment::of(line);
     return segment->address_of_slot(segment->slot_of(line));
+}
+/// Where the first block of a superblock begins.
+inline std::uintptr_t blocks_of(const OwnerLine *line) {
+    return memory_of(line) + shared_of(line)->shift;
 }
 inline std::size_t span_of(const OwnerLine *line) {
     return line->slots * slot_size;

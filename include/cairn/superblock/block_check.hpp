@@ -117,12 +117,12 @@ template <class Others>
 void check_live(const OwnerLine *s, const void *p, const char *what, Others &others) {
     const SharedLine *const shared = shared_of(s);
     const std::uintptr_t block = address_of(p);
-    const std::uintptr_t memory = memory_of(s);
+    const std::uint64_t offset = block - blocks_of(s);
     const std::size_t span = shared->slots * slot_size;
     const std::uint64_t size = shared->block_size;
-    if (!is_block_start(shared, block - memory)) {
-        const std::uint64_t number = (block - memory) / size;
-        if (number * size == block - memory && number < shared->marked && looks_free(block, shared, span)) {
+    if (!is_block_start(shared, offset)) {
+        const std::uint64_t number = offset / size;
+        if (number * size == offset && number < shared->marked && looks_free(block, shared, span)) {
             double_free(what, p, size); // of a superblock that was cut anew since
         }
         platform::fatal({"invalid pointer: ", what, " ", p,

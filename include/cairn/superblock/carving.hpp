@@ -38,7 +38,7 @@ inline std::uint16_t marked_blocks(const OwnerLine *s) {
 /// Ends the program unless the blocks from number `first` to `end` are as free as the counts say. One that is not sets bits
 /// that are those of another superblock, so there is one question for all.
 inline void check_free(const OwnerLine *s, std::size_t first, std::size_t end) {
-    const std::uintptr_t memory = memory_of(s);
+    const std::uintptr_t memory = blocks_of(s);
     const std::size_t size = shared_of(s)->block_size;
     const std::uint64_t cookie = s->cookie;
     std::uint64_t all = 0;
@@ -73,9 +73,9 @@ inline void cut_anew(OwnerLine *s) {
     shared->starts_below.store(0, std::memory_order_relaxed);
 }
 
-/// Makes an empty superblock of the run at `s`, of which so many bytes were touched; all its blocks are still to be carved.
-inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::uint64_t random,
-                   std::uint32_t extent) {
+/// Makes an empty superblock of the run at `s`, of which `extent` bytes were touched; all its blocks are still to be carved.
+inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::size_t shift,
+                   std::uint64_t random, std::uint32_t extent) {
     SharedLine *const shared = shared_of(s);
     s->carved = 0; // first, as above
     shared->marked = 0;
@@ -91,6 +91,7 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     shared->reciprocal = reciprocal_of(block_size);
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
+    shared->shift = static_cast<std::uint16_t>(shift);
     shared->size_class = s->size_class;
     shared->slots = static_cast<std::uint8_t>(s->slots);
     cut_anew(s);
@@ -116,8 +117,7 @@ std::uintptr_t chain(const OwnerLine *s, std::uintptr_t first, std::uintptr_t be
     return word ^ cookie;
 }
 
-/// Fetches the lines that the next cutting will look at. Memory that was touched before may be far away, and its first line would
-/// cost more than all the rest of the cutting.
+/// Fetches the lines that the next cutting looks at: of memory that was touched before, the first may cost more than all the rest.
 inline void fetch_blocks(std::uintptr_t first, std::uintptr_t behind, std::size_t size) {
     const std::size_t step = size > platform::cache_line ? size : platform::cache_line;
     for (std::uintptr_t block = first; block < behind; block += step) {
@@ -125,15 +125,14 @@ inline void fetch_blocks(std::uintptr_t first, std::uintptr_t behind, std::size_
     }
 }
 
-/// Cuts the next blocks: as many as fit the page that the first one ends in; of memory that was touched before, several, however
-/// long they are. False when there are none left.
+/// Cuts the next blocks: those that fit the page that the first one ends in; of memory touched before, several. False: none are left.
 inline bool carve(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     if (s->carved == shared->capacity) {
         return false;
     }
     const std::uint32_t size = shared->block_size; // 32 bits: divisions take half the time
-    const std::uint32_t from = s->carved * size;
+    const std::uint32_t from = shared->shift + s->carved * size;
     const auto page_end = static_cast<std::uint32_t>(align_up(from + size, platform::smallest_page));
     std::uint32_t count = (page_end - from) / size; // a superblock ends with a page
     constexpr std::uint32_t several = 8;
@@ -144,8 +143,9 @@ inline bool carve(OwnerLine *s) {
     const std::uint32_t marked = std::clamp<std::uint32_t>(shared->marked, s->carved, s->carved + count);
     const std::uintptr_t memory = memory_of(s);
     const std::uint32_t end = from + count * size;
-    s->free = chain<false>(s, memory + marked * size, memory + end, s->free);
-    s->free = chain<true>(s, memory + from, memory + marked * size, s->free);
+    const std::uintptr_t unmarked = memory + shared->shift + marked * size;
+    s->free = chain<false>(s, unmarked, memory + end, s->free);
+    s->free = chain<true>(s, memory + from, unmarked, s->free);
     s->carved += count;
     // A fork's child finds either both or neither, or sees by `carved` that it is in between.
     std::atomic_signal_fence(std::memory_order_release);
@@ -162,12 +162,12 @@ inline void drop_uncarved(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     const std::size_t size = shared->block_size;
     const std::size_t page = platform::vm::page_size();
-    const std::size_t kept = align_up(s->carved * size, page);
+    const std::size_t kept = align_up(shared->shift + s->carved * size, page);
     if (s->extent < kept + least) {
         return;
     }
     check_free(s, s->carved, marked_blocks(s));
-    const std::size_t still_marked = ceil_div(kept, size);
+    const std::size_t still_marked = ceil_div(kept - shared->shift, size);
     shared->marked =
         static_cast<std::uint16_t>(still_marked < shared->marked ? still_marked : shared->marked);
     std::atomic_signal_fence(std::memory_order_release); // a fork's child never looks for marks that are gone

@@ -37,7 +37,7 @@ inline OwnerLine *quick_find_in_several(std::uintptr_t block) {
     if (!is_of_several_slots(shared->owner.load(std::memory_order_relaxed))) {
         return nullptr;
     }
-    const bool is_live = is_block_start(shared, offset_at(block)) && !may_be_free(block, shared);
+    const bool is_live = is_block_start(shared, offset_at(block, shared)) && !may_be_free(block, shared);
     return is_live ? s : nullptr;
 }
 

@@ -20,7 +20,7 @@ inline bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count)
     const std::size_t span = span_of(s);
     for (count = 0; !is_end(head); ++count) {
         if (!same_superblock(head, memory, span) || count > s->carved ||
-            !is_block_start(shared_of(s), head - memory)) {
+            !is_block_start(shared_of(s), head - blocks_of(s))) {
             return false;
         }
         head = word_of(head) ^ s->cookie;
@@ -57,8 +57,8 @@ inline void recount(OwnerLine *s) {
     }
     remote_of(s)->word.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
-    const auto touched =
-        static_cast<std::uint32_t>(align_up(s->carved * shared->block_size, platform::smallest_page));
+    const auto touched = static_cast<std::uint32_t>(
+        align_up(shared->shift + s->carved * shared->block_size, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
 }
 

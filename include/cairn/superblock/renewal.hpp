@@ -30,7 +30,7 @@ inline bool is_in_order(const OwnerLine *s) {
     const std::size_t size = shared_of(s)->block_size;
     unsigned jumps = 0;
     for (std::uint32_t i = 0; i < looks; ++i) {
-        const std::uintptr_t block = memory_of(s) + s->carved * i / looks * size;
+        const std::uintptr_t block = blocks_of(s) + s->carved * i / looks * size;
         const std::uintptr_t link = word_of(block) ^ s->cookie;
         jumps += link != block + size && link != block - size && !is_end(link);
     }

@@ -80,7 +80,7 @@ private:
             }
         } else if (CAIRN_LIKELY(!heap->presence().fenced())) {
             SharedLine *const shared = first_line_at(block);
-            if (is_own(heap, shared, Heap::Notice::hidden(heap), offset_at(block), block)) {
+            if (is_own(heap, shared, Heap::Notice::hidden(heap), offset_at(block, shared), block)) {
                 return self.free_own(heap, owner_line_of(shared), block);
             }
             return free_long_of_others(p, heap, self);

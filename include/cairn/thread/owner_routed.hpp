@@ -55,7 +55,9 @@ public:
     /// `alignment` is a power of two.
     void *memalign(std::size_t alignment, std::size_t size) {
         if (CAIRN_LIKELY(this->serves_from_superblock(size, alignment))) {
-            return malloc(Classes::aligned_size(size, alignment));
+            const unsigned c = Classes::aligned_class_of(size, alignment);
+            void *const p = threads_.mine()->try_malloc_class(c);
+            return CAIRN_LIKELY(p != nullptr) ? p : this->malloc_of_class(c);
         }
         bool clean = false;
         return this->malloc_long(size, alignment, clean);
