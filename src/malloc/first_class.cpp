@@ -142,7 +142,7 @@ bool is_node(FirstClassHeap &h, const OwnerLine *s, const void *p) {
     }
     void *memory = nullptr;
     std::memcpy(&memory, p, sizeof memory);
-    return address_of(memory) % 4_KiB == 0 && *link_to(h, memory) == p;
+    return address_of(memory) % platform::cache_line == 0 && *link_to(h, memory) == p;
 }
 
 void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {

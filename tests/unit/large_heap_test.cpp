@@ -73,14 +73,16 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
                                    slot_size, slot_size + 1, LargeHeap::largest, LargeHeap::longest}) {
         const Block block = malloc(size);
         ASSERT_NE(block.p, nullptr) << size;
-        EXPECT_TRUE(is_aligned(block.p, slot_size));
+        EXPECT_TRUE(is_aligned(block.p, platform::cache_line));
+        const std::size_t before = address_of(block.p) % slot_size;
+        EXPECT_LE(before + size, align_up(size, platform::smallest_page)) << "no more pages are touched";
         const std::size_t usable = LargeHeap::size_of(block.line);
         EXPECT_GE(usable, size);
         EXPECT_LT(usable, size + platform::smallest_page);
         EXPECT_EQ(block.line->slots, ceil_div(size, slot_size));
         EXPECT_EQ(kind(block.p), SlotKind::large);
         for (std::size_t at = slot_size; at < size; at += slot_size) {
-            ASSERT_EQ(kind(block.p + at), SlotKind::large_rest);
+            ASSERT_EQ(kind(block.p - before + at), SlotKind::large_rest);
         }
         expect_live(align_up(size, slot_size), 1);
         block.p[0] = block.p[usable - 1] = 1;
@@ -108,16 +110,18 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     EXPECT_EQ(kind(p), SlotKind::large) << "the kinds are let alone";
     EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
 
-    EXPECT_NE(malloc(100000, 2), p) << "somebody else";
-    EXPECT_NE(malloc(200000, 1), p) << "longer";
-    EXPECT_NE(malloc(100000, 1, 2 * slot_size), p) << "who knows how it lies";
-    EXPECT_NE(malloc(100000, SpareRuns::nobody), p);
+    EXPECT_NE(line_of(malloc(100000, 2)), line_of(p)) << "somebody else";
+    EXPECT_NE(line_of(malloc(200000, 1)), line_of(p)) << "longer";
+    EXPECT_NE(line_of(malloc(100000, 1, 2 * slot_size)), line_of(p)) << "who knows how it lies";
+    EXPECT_NE(line_of(malloc(100000, SpareRuns::nobody)), line_of(p));
     expect_live(2 * 3 * slot_size + 4 * slot_size, 4);
-    ASSERT_EQ(malloc(70000, 1), p) << "as many slots";
-    EXPECT_EQ(LargeHeap::size_of(line_of(p)), align_up(70000, platform::smallest_page));
+    char *const again = malloc(70000, 1);
+    ASSERT_EQ(line_of(again), line_of(p)) << "as many slots";
+    EXPECT_EQ(address_of(again + LargeHeap::size_of(line_of(p))) % slot_size,
+              align_up(70000, platform::smallest_page) % slot_size);
     EXPECT_EQ(kind(p), SlotKind::large);
     EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
-    EXPECT_NE(malloc(100000, 1), p) << "once";
+    EXPECT_NE(line_of(malloc(100000, 1)), line_of(p)) << "once";
 
     // One lies in a place; what it drives out is free for all, and so is a long one.
     char *const q = malloc(256_KiB, 1);
@@ -343,15 +347,18 @@ TEST_F(LargeHeapTest, RandomOperationsAgreeWithTheModel) {
             if (random() % 2 == 0) {
                 const std::size_t size = random_size();
                 if (heap_.resize_in_place(line_of(p), size)) {
-                    bytes += align_up(size, slot_size) - align_up(block.size, slot_size);
+                    const std::size_t before = address_of(p) % slot_size;
+                    bytes += align_up(before + size, slot_size) - align_up(before + block.size, slot_size);
                     EXPECT_EQ(p[0], block.mark);
                     block.size = size;
                     mark(p, block);
                 }
-                ASSERT_EQ(LargeHeap::size_of(line_of(p)), align_up(block.size, platform::smallest_page));
+                const std::size_t before = address_of(p) % slot_size;
+                ASSERT_EQ(before + LargeHeap::size_of(line_of(p)),
+                          align_up(before + block.size, platform::smallest_page));
             } else {
                 ASSERT_TRUE(free(line_of(p)));
-                bytes -= align_up(block.size, slot_size);
+                bytes -= align_up(address_of(p) % slot_size + block.size, slot_size);
                 live.erase(one);
             }
         }

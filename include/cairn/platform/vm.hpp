@@ -110,12 +110,15 @@ inline bool is_sparse(const void *p, std::size_t bytes) {
     return there < ceil_div(pages, 2);
 }
 
-/// Makes whole pages read as zero: by giving them back where most were never touched, so that these stay so.
+/// Makes memory read as zero: its whole pages by giving them back where most were never touched, so that these stay so.
 inline void clear(void *p, std::size_t bytes) {
     constexpr std::size_t long_enough = 1_MiB; // that a system call or two cost little beside it
-    if (bytes < long_enough || !is_sparse(p, bytes) || !purge(p, bytes)) {
-        std::memset(p, 0, bytes);
-    }
+    const std::size_t before = align_up(address_of(p), page_size()) - address_of(p);
+    const std::size_t length = bytes < long_enough ? 0 : align_down(bytes - before, page_size());
+    char *const pages = static_cast<char *>(p) + before;
+    const bool given = length != 0 && is_sparse(pages, length) && purge(pages, length);
+    std::memset(p, 0, given ? before : bytes);
+    std::memset(pages + length, 0, given ? bytes - before - length : 0);
 }
 
 /// Nobody may read or write there until that is allowed. It costs up to two mappings more.

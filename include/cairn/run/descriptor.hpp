@@ -77,7 +77,7 @@ struct alignas(platform::line_pair) SharedLine {
     std::atomic<std::uint8_t>
         rest; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
               ///< to a live block, a remnant for any other one
-    std::uint16_t shift; ///< bytes before the first block (SuperblockMaker::shift_of)
+    std::uint16_t shift; ///< bytes before the first block (spread_at)
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
 static_assert(offsetof(SharedLine, owner) == platform::cache_line);

@@ -36,7 +36,7 @@ public:
 
     /// size <= longest, alignment <= largest_alignment. `who`: a number of the thread, for its home among the stripes.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = SpareRuns::nobody) {
-        const unsigned slots = slots_for(size);
+        const unsigned slots = large_size::slots_for(size);
         const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now,
                                        RunHeap::home_of(who));
         if (run.first == nullptr) {
@@ -49,18 +49,18 @@ public:
         segment->set_kinds(slot + 1, slots - 1, SlotKind::large_rest);
         segment->set_kinds(slot, 1, SlotKind::large);
         shared_of(run.first)->rest.store(0, std::memory_order_relaxed); // relaxed: in the pointer's history
-        return begin(run.first, size);
+        return begin(run.first, size, alignment);
     }
 
     /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
-        if (size > SpareRuns::longest || !has_spare(slots_for(size), alignment, who)) {
+        if (size > SpareRuns::longest || !has_spare(large_size::slots_for(size), alignment, who)) {
             return nullptr;
         }
-        const unsigned slots = slots_for(size);
+        const unsigned slots = large_size::slots_for(size);
         OwnerLine *const spare = spares_.take(who);
         if (spare != nullptr && spare->slots == slots) {
-            return begin(spare, size);
+            return begin(spare, size, alignment);
         }
         retire(spare);
         return nullptr;
@@ -68,7 +68,7 @@ public:
 
     /// Whether such a block would lie in memory that was used before. A hint: other threads take runs too.
     bool fits_used_run(std::size_t size, std::size_t alignment) {
-        return runs_.has_dirty(slots_for(size), slots_of_alignment(alignment));
+        return runs_.has_dirty(large_size::slots_for(size), slots_of_alignment(alignment));
     }
 
     /// Runs that were kept for who has freed them become free ones. Bytes.
@@ -118,7 +118,7 @@ public:
         if (size > largest) {
             return false;
         }
-        const unsigned slots = slots_for(size);
+        const unsigned slots = large_size::slots_for(size, shared_of(first)->shift);
         const unsigned before = first->slots;
         if (slots > before && !runs_.extend(first, slots, SlotKind::large_rest)) {
             return false;
@@ -127,9 +127,9 @@ public:
             runs_.shorten(first, slots);
         }
         live_.change(first, before);
-        const std::size_t size_before = size_of(first);
-        large_size::set(first, size);
-        large_size::drop_tail(first, size_before);
+        const std::size_t end_before = shared_of(first)->shift + size_of(first);
+        large_size::change(first, size);
+        large_size::drop_tail(first, end_before);
         return true;
     }
 
@@ -147,7 +147,6 @@ public:
     }
 
 private:
-    static unsigned slots_for(std::size_t size) { return static_cast<unsigned>(ceil_div(size, slot_size)); }
     static unsigned slots_of_alignment(std::size_t alignment) {
         return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
     }
@@ -156,10 +155,10 @@ private:
         return who != SpareRuns::nobody && alignment <= slot_size && spares_.slots(who) == slots;
     }
 
-    static void *begin(OwnerLine *run, std::size_t size) {
-        large_size::set(run, size);
+    static void *begin(OwnerLine *run, std::size_t size, std::size_t alignment) {
+        void *const p = large_size::begin(run, size, alignment);
         shared_of(run)->starts_below.store(1, std::memory_order_relaxed); // relaxed: in the pointer's history
-        return reinterpret_cast<void *>(memory_of(run));
+        return p;
     }
 
     /// Neither a block nor a spare any more, unless it is nullptr.

@@ -124,7 +124,13 @@ inline std::uintptr_t memory_of(const OwnerLine *line) {
     const Segment *segment = Segment::of(line);
     return segment->address_of_slot(segment->slot_of(line));
 }
-/// Where the first block of a superblock begins.
+/// Bytes before what begins with a slot: one of so many cache lines, by multiplicative hashing (Knuth, The Art of Computer Programming,
+/// section 6.4). The factor was searched for: as many runs as lines, of up to 32 slots each and one behind the other, use half of the
+/// lines at least; those of the golden ratio, 8 slots apart, 0.42.
+constexpr std::size_t spread_at(unsigned slot, std::size_t lines) {
+    return (std::uint64_t{slot * 0x83742e05u} * lines >> 32) * platform::cache_line;
+}
+/// Where the first block of a superblock begins, or a long one.
 inline std::uintptr_t blocks_of(const OwnerLine *line) {
     return memory_of(line) + shared_of(line)->shift;
 }

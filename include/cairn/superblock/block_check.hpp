@@ -61,7 +61,7 @@ inline Found find_long(const void *p, const char *what) {
         invalid(what, p, "which is inside a large block, not its start");
     case SlotKind::large:
         if (segment->is_live(slot)) {
-            if (address != segment->address_of_slot(slot)) {
+            if (address != blocks_of(&segment->owner_lines[slot])) {
                 invalid(what, p, "which is inside a large block, not its start");
             }
             return {Found::large, &segment->owner_lines[slot]};

@@ -40,17 +40,12 @@ public:
     }
     static constexpr std::size_t span_of_class(unsigned c) { return slots_of_class(c) * slot_size; }
 
-    /// Bytes before the first block of superblock number `number`: whole cache lines of what is left over behind the last one. Long
-    /// blocks are nearly a multiple of a page or of a good part of one apart: without this the first lines of all that are the
-    /// first of their superblock would be in a few sets of a cache.
-    static constexpr std::size_t shift_of(unsigned c, std::uint64_t number) {
-        if (Classes::is_natural(c)) {
-            return 0;
-        }
-        const std::size_t left = span_of_class(c) % Classes::size_of(c);
-        const std::size_t room = std::min(std::bit_floor(left), platform::smallest_page);
-        constexpr std::uint64_t step = 11; // odd: each line in turn, no two neighbours one after the other
-        return number * step * platform::cache_line % room;
+    /// Bytes before the first block of a superblock at `slot`: whole cache lines of what is left over behind the last one. Long blocks are
+    /// nearly a multiple of a page or of a good part of one apart: without this the first lines of all that are the first of
+    /// their superblock would be in a few sets of a cache.
+    static constexpr std::size_t shift_of(unsigned c, unsigned slot) {
+        const std::size_t left = std::min(span_of_class(c) % Classes::size_of(c), platform::smallest_page);
+        return Classes::is_natural(c) ? 0 : spread_at(slot, left / platform::cache_line);
     }
 
     /// A superblock without any carved block, for `heap`; nullptr when out of memory.
@@ -89,9 +84,9 @@ public:
         Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
         // relaxed, both: the secret is one number for ever, and each draw only has to be another one.
-        const std::uint64_t number = draws_.fetch_add(1, std::memory_order_relaxed);
-        const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^ number);
-        superblock::format(s, size_class, Classes::size_of(size_class), shift_of(size_class, number), random,
+        const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^
+                                                   draws_.fetch_add(1, std::memory_order_relaxed));
+        superblock::format(s, size_class, Classes::size_of(size_class), shift_of(size_class, slot), random,
                            extent);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
         remote_of(s)->word.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);

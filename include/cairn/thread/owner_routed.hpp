@@ -69,7 +69,7 @@ public:
             bool clean = false;
             void *p = this->malloc_long(size, 1, clean);
             if (p != nullptr && !clean) {
-                platform::vm::clear(p, align_up(size, platform::vm::page_size()));
+                platform::vm::clear(p, size);
             }
             return p;
         }
