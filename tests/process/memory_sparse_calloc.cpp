@@ -22,7 +22,8 @@ void use(std::size_t size, std::size_t stride) {
 } // namespace
 
 int main() {
-    for (const std::size_t size : {2 * MiB, 9 * MiB, 40 * MiB, 100 * MiB + 5}) {
+    // Of some the ends are in pages of which they have a part.
+    for (const std::size_t size : {2 * MiB, 2 * MiB + 1000, 9 * MiB, 9 * MiB + 1, 40 * MiB, 100 * MiB + 5}) {
         for (int i = 0; i < 20; ++i) {
             use(size, size / 10);
         }
@@ -30,7 +31,7 @@ int main() {
         dprintf(1, "%.1f MiB, ten pages of each: resident %.1f MiB\n", mebibytes(size), mebibytes(sparse));
         CHECK(sparse < 8 * MiB);
     }
-    for (const std::size_t size : {2 * MiB, 9 * MiB, 40 * MiB, 40 * MiB + 5}) {
+    for (const std::size_t size : {2 * MiB, 2 * MiB + 1000, 9 * MiB, 9 * MiB + 1, 40 * MiB, 40 * MiB + 5}) {
         for (const std::size_t stride : {std::size_t{1}, size / 10, 4 * KiB, size / 10, 7 * KiB, 13 * KiB}) {
             use(size, stride);
         }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -89,6 +90,19 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
         EXPECT_TRUE(free(block.line));
         EXPECT_NE(kind(block.p), SlotKind::large);
         expect_live(0, 0);
+    }
+}
+
+/// Else they would share a few sets of a cache.
+TEST_F(LargeHeapTest, BlocksOfOneSizeBeginAtDifferentLines) {
+    for (const std::size_t size : {std::size_t{70000}, std::size_t{160000}, 1_MiB - 4000}) {
+        const std::size_t lines = (align_up(size, platform::smallest_page) - size) / platform::cache_line + 1;
+        std::set<std::uintptr_t> begun;
+        for (std::size_t i = 0; i < 20; ++i) {
+            begun.insert(address_of(malloc(size).p) % slot_size);
+            EXPECT_EQ(address_of(malloc(size, 128).p) % slot_size, 0u) << "it has to be aligned";
+        }
+        EXPECT_GE(begun.size(), std::min<std::size_t>(lines, 20) / 2) << size;
     }
 }
 
