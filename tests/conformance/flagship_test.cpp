@@ -75,7 +75,7 @@ TEST(Flagship, UsableBytesAreAtLeastWhatWasAskedFor) {
         const std::size_t usable = (*heap).getSize(p);
         EXPECT_GE(usable, size);
         EXPECT_LE(usable,
-                  std::max(size + 15, size + size / 8) + (size > 64_KiB ? platform::smallest_page : 0));
+                  std::max(size + 15, size + size / 5) + (size > 64_KiB ? platform::smallest_page : 0));
         if (usable != 0) {
             p[usable - 1] = 1; // it may be used
         }

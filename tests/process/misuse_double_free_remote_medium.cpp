@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect-death: ^(\S+)\ncairn: double free: free of \1, a free block of size class 20544\n$
+// expect-death: ^(\S+)\ncairn: double free: free of \1, a free block of size class 21568\n$
 //
 // Two frees by another thread, in a superblock of several slots.
 #include "process_test.hpp"

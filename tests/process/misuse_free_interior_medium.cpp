@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*not the start of .* size class 20544 that .*\n$
+// expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*not the start of .* size class 21568 that .*\n$
 //
 // A later slot of a superblock of several slots, inside a block.
 #include "process_test.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect-death: ^(\S+)\ncairn: heap corruption: free block \1 of size class 20544 was written to after .*\n$
+// expect-death: ^(\S+)\ncairn: heap corruption: free block \1 of size class 21568 was written to after .*\n$
 //
 // The same for a size that only the slow path serves.
 #include "process_test.hpp"

@@ -90,7 +90,7 @@ TEST(Bound, IdlePool) {
 /// One size after another, and a block in a hundred stays.
 TEST(Bound, ClassShift) {
     Stage stage(2);
-    for (const unsigned c : {3u, 11u, 25u, 40u, 60u, 75u}) {
+    for (const unsigned c : {3u, 11u, 25u, 40u, 60u, class_of(40_KiB)}) {
         for (unsigned t = 0; t < 2; ++t) {
             stage.allocate(t, c, 2_MiB);
         }

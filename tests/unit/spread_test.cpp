@@ -16,9 +16,10 @@ namespace {
 
 template <class Classes>
 class Spread : public testing::Test {};
-using Generated = testing::Types<SpreadSizeClasses<GeometricSizeClasses<64_KiB, 8_KiB>>,
-                                 SpreadSizeClasses<GeometricSizeClasses<32_KiB, 8_KiB, 16>>,
-                                 SpreadSizeClasses<GeometricSizeClasses<8_KiB, 8_KiB>>>;
+using Generated = testing::Types<SpreadSizeClasses<GeometricSizeClasses<8_KiB, 8_KiB>, 64_KiB>,
+                                 SpreadSizeClasses<GeometricSizeClasses<8_KiB, 8_KiB, 16>, 32_KiB>,
+                                 SpreadSizeClasses<GeometricSizeClasses<4_KiB, 4_KiB>, 64_KiB>,
+                                 SpreadSizeClasses<GeometricSizeClasses<8_KiB, 8_KiB>, 8_KiB>>;
 TYPED_TEST_SUITE(Spread, Generated);
 
 TYPED_TEST(Spread, EachSizeGoesToTheSmallestClassThatHoldsIt) {

@@ -2,13 +2,15 @@
 //
 // Spread size classes: long blocks whose first lines are not all in the same sets of a cache.
 //
-// Adds:    to other classes, above their table_limit, a cache line each, so that blocks which follow each other begin at different lines of
-//          a page. For who asks for an alignment, a natural class for each power of two, whose blocks begin at multiples of it.
-// Needs:   Sizes: as GeometricSizeClasses.
+// Adds:    to other classes longer ones: five to a doubling, and a cache line in each, so that blocks which follow each other begin at
+//          different lines of a page. For who asks for an alignment, a natural class for each power of two, whose blocks begin at
+//          multiples of it.
+// Needs:   Short: as GeometricSizeClasses, up to the end of its table.
 // Keeps:   class_of(n) is the smallest class that holds n bytes; but a natural one for the largest size alone.
 // Threads: constants.
 // Cost:    class_of is one load.
-// Source:  cache colouring: Bonwick, "The slab allocator", 1994, section 4; docs/decisions/long-blocks-are-spread.md.
+// Source:  cache colouring: Bonwick, "The slab allocator", 1994, section 4; docs/decisions/long-blocks-are-spread.md,
+//          docs/decisions/five-long-classes-to-a-doubling.md.
 #pragma once
 
 #include <cairn/platform/features.hpp>
@@ -16,30 +18,44 @@
 
 namespace cairn {
 
-template <class Sizes>
-struct SpreadSizeClasses : Sizes {
-    using Sizes::largest;
-    using Sizes::table_limit;
-
-    static constexpr unsigned count = Sizes::count + log2_exact(largest / table_limit) -
-                                      (largest > table_limit ? 1 : 0); // that of the largest is there
-    static_assert(count <= 255);
+template <class Short, std::size_t Largest>
+struct SpreadSizeClasses : Short {
+    static constexpr std::size_t largest = Largest;
+    using Short::table_limit;
+    static_assert(Short::largest == table_limit && is_power_of_two(largest) && largest >= table_limit,
+                  "short classes end with their table, and the largest size is a power of two, no shorter");
 
     /// Blocks that follow each other begin so much farther in a page, each.
     static constexpr std::size_t more = platform::cache_line;
 
 private:
+    /// Long sizes by the power of two below them, in 32nds: nearly as far apart as five can be, and half and three quarters more, which programs
+    /// ask for, are among them.
+    static constexpr std::array<std::size_t, 5> parts_ = {37, 42, 48, 56, 64};
+    static constexpr unsigned doublings_ = log2_exact(largest / table_limit);
+
+public:
+    static constexpr unsigned count =
+        Short::count + doublings_ * parts_.size() +
+        (doublings_ == 0 ? 0 : doublings_ - 1); // natural ones; that of the largest is there
+    static_assert(count <= 255);
+
+private:
     static constexpr std::array<std::uint32_t, count> sizes_ = [] {
         std::array<std::uint32_t, count> sizes{};
         unsigned c = 0;
-        for (unsigned i = 0; i < Sizes::count; ++i) {
-            const std::size_t size = Sizes::size_of(i);
-            const bool is_long = size > table_limit && size != largest;
-            if (!is_long || is_power_of_two(size)) {
-                sizes[c++] = static_cast<std::uint32_t>(size);
-            }
-            if (is_long) {
-                sizes[c++] = static_cast<std::uint32_t>(size + more);
+        for (; c < Short::count; ++c) {
+            sizes[c] = static_cast<std::uint32_t>(Short::size_of(c));
+        }
+        for (std::size_t power = table_limit; power < largest; power *= 2) {
+            for (const std::size_t part : parts_) {
+                const auto size = static_cast<std::uint32_t>(power / 32 * part);
+                if (is_power_of_two(size)) {
+                    sizes[c++] = size;
+                }
+                if (size != largest) {
+                    sizes[c++] = size + static_cast<std::uint32_t>(more);
+                }
             }
         }
         return sizes;
@@ -55,7 +71,7 @@ public:
 
 private:
     /// That of n is the one at (n - 1 - more) / step_.
-    static constexpr std::size_t step_ = table_limit / Sizes::steps;
+    static constexpr std::size_t step_ = table_limit / 32;
     static constexpr std::array<std::uint8_t, largest / step_> long_classes_ = [] {
         std::array<std::uint8_t, largest / step_> table{};
         unsigned c = 0;
@@ -75,7 +91,7 @@ public:
 
     /// n <= largest.
     static constexpr unsigned class_of(std::size_t n) {
-        return n <= table_limit ? Sizes::small_class_of(n) : long_class_of(n);
+        return n <= table_limit ? Short::small_class_of(n) : long_class_of(n);
     }
 
     /// The smallest class that holds n bytes and whose blocks are aligned. n and alignment, a power of two, <= largest.
@@ -89,7 +105,7 @@ public:
 
     /// The largest block size / request over all requests from fine_limit on, in thousandths; not of what has to be aligned.
     static constexpr std::size_t worst_ratio_permille = [] {
-        std::size_t worst = Sizes::worst_ratio_permille;
+        std::size_t worst = Short::worst_ratio_permille;
         std::size_t least = table_limit + 1;
         for (unsigned c = class_of(least); c < count; ++c) {
             const bool found = class_of(size_of(c)) == c;
