@@ -66,7 +66,7 @@ OwnerLine *make_superblock(FirstClassHeap &h, unsigned c) {
     OwnerLine *const s = maker().make(c, 0);
     if (s != nullptr) {
         mark_slots(s, SlotKind::large_rest);
-        shared_of(s)->owner.store(mark_of(h), std::memory_order_relaxed);
+        set_owner(s, mark_of(h));
         ++h.superblocks[c];
         h.touched += s->extent;
     }
@@ -84,7 +84,7 @@ bool carve(FirstClassHeap &h, OwnerLine *s) {
 void give_back(FirstClassHeap &h, OwnerLine *s) {
     --h.superblocks[s->size_class];
     h.touched -= s->extent;
-    shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
+    set_owner(s, nullptr);
     maker().unmake(s);
 }
 

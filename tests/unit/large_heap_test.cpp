@@ -58,17 +58,6 @@ protected:
     LargeHeap heap_{runs_};
 };
 
-TEST_F(LargeHeapTest, ABlockIsNoRestOfWhatWasThereBefore) {
-    const Block before = malloc(1_MiB);
-    free(before.line);
-    for (unsigned i = 0; i < 16; ++i) {
-        shared_of(before.line)[i].rest = 3; // a superblock lay there
-    }
-    const Block block = malloc(512_KiB);
-    ASSERT_EQ(block.p, before.p);
-    EXPECT_EQ(shared_of(block.line)->rest, 0) << "who frees it looks at no other slot";
-}
-
 TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
     for (const std::size_t size : {std::size_t{1}, 4096_KiB - 1, 4096_KiB, 4096_KiB + 1, slot_size - 1,
                                    slot_size, slot_size + 1, LargeHeap::largest, LargeHeap::longest}) {

@@ -7,7 +7,7 @@
 // Adds:    OwnerLine (touched by whoever owns the superblock), SharedLine (read by every free) and RemoteLine (written by
 //          remote frees). The first two describe free and large runs too, in their first slot.
 // Needs:   zeroed memory.
-// Keeps:   a SharedLine's `owner` is non-null only while the slot is the first of a superblock in a heap.
+// Keeps:   a SharedLine's `owner` is non-null only while the slot is one of a superblock's in a heap.
 // Threads: see each field.
 // Source:  Wen and Deng, section 3.2.2: keep the metadata together and apart from the blocks, or each remote
 //          free misses on a line of its own.
@@ -57,15 +57,23 @@ static_assert(sizeof(OwnerLine) == platform::line_pair);
 /// cache with its owner's line, and all descriptors together would use half of the sets.
 struct alignas(platform::line_pair) SharedLine {
     std::byte unused[platform::cache_line];
+
+    // What a free asks: the same in the lines of all slots of a superblock.
     std::atomic<void *>
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
                ///< sync::Presence's begin and end (any: quick_find)
     std::uint64_t reciprocal; ///< the least number above 2^64 / block size
     std::uint64_t key;        ///< the cookie xor the superblock's address: makes an encoded link an offset
+    std::uintptr_t first;     ///< where the first block begins, or a long one
     std::atomic<std::uint32_t>
-        starts_below;         ///< tells the starts of blocks that were carved (is_block_start); relaxed:
-                              ///< a block was carved in its pointer's own history. Of a large run: 1 while
-                              ///< its block is live, else 0
+        starts_below; ///< tells the starts of blocks that were carved (is_block_start), here of those that
+                      ///< begin in the slot; relaxed: a block was carved in its pointer's own history.
+                      ///< Of a large run: 1 while its block is live, else 0
+    std::atomic<std::uint8_t>
+        rest; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
+              ///< to a live block, a remnant for any other one
+
+    // The others: in that of the first slot.
     std::uint32_t block_size; ///< bytes; of a large run: its usable bytes
     std::uint16_t capacity;   ///< blocks of the whole superblock
     std::uint8_t size_class;  ///<
@@ -74,10 +82,6 @@ struct alignas(platform::line_pair) SharedLine {
     std::uint16_t
         marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
     std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
-    std::atomic<std::uint8_t>
-        rest; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
-              ///< to a live block, a remnant for any other one
-    std::uint16_t shift; ///< bytes before the first block (spread_at)
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
 static_assert(offsetof(SharedLine, owner) == platform::cache_line);

@@ -48,7 +48,6 @@ public:
         const unsigned slot = segment->slot_of(run.first);
         segment->set_kinds(slot + 1, slots - 1, SlotKind::large_rest);
         segment->set_kinds(slot, 1, SlotKind::large);
-        shared_of(run.first)->rest.store(0, std::memory_order_relaxed); // relaxed: in the pointer's history
         return begin(run.first, size, alignment);
     }
 
@@ -118,7 +117,7 @@ public:
         if (size > largest) {
             return false;
         }
-        const unsigned slots = large_size::slots_for(size, shared_of(first)->shift);
+        const unsigned slots = large_size::slots_for(size, shift_of(first));
         const unsigned before = first->slots;
         if (slots > before && !runs_.extend(first, slots, SlotKind::large_rest)) {
             return false;
@@ -127,7 +126,7 @@ public:
             runs_.shorten(first, slots);
         }
         live_.change(first, before);
-        const std::size_t end_before = shared_of(first)->shift + size_of(first);
+        const std::size_t end_before = shift_of(first) + size_of(first);
         large_size::change(first, size);
         large_size::drop_tail(first, end_before);
         return true;

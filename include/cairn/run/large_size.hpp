@@ -25,7 +25,7 @@ inline unsigned slots_for(std::size_t size, std::size_t before = 0) {
 
 /// It ends where a page does.
 inline void change(OwnerLine *first, std::size_t size) {
-    const std::size_t before = shared_of(first)->shift;
+    const std::size_t before = shift_of(first);
     const std::size_t end = align_up(before + size, platform::smallest_page);
     shared_of(first)->block_size = static_cast<std::uint32_t>(end - before);
 }
@@ -34,8 +34,7 @@ inline void change(OwnerLine *first, std::size_t size) {
 inline void *begin(OwnerLine *first, std::size_t size, std::size_t alignment) {
     const std::size_t left = align_up(size, platform::smallest_page) - size;
     const std::size_t lines = alignment <= platform::cache_line ? left / platform::cache_line + 1 : 1;
-    shared_of(first)->shift =
-        static_cast<std::uint16_t>(spread_at(Segment::of(first)->slot_of(first), lines));
+    shared_of(first)->first = memory_of(first) + spread_at(Segment::of(first)->slot_of(first), lines);
     change(first, size);
     return reinterpret_cast<void *>(blocks_of(first));
 }
@@ -44,7 +43,7 @@ inline void *begin(OwnerLine *first, std::size_t size, std::size_t alignment) {
 inline void drop_tail(OwnerLine *first, std::size_t before) {
     constexpr std::size_t least = 16_KiB;
     const std::size_t page = platform::vm::page_size();
-    const std::size_t from = align_up(shared_of(first)->shift + of(first), page);
+    const std::size_t from = align_up(shift_of(first) + of(first), page);
     const std::size_t end = align_down(before < span_of(first) ? before : span_of(first), page);
     if (end >= from + least) {
         platform::vm::purge(reinterpret_cast<void *>(memory_of(first) + from), end - from);

@@ -110,15 +110,12 @@ inline SharedLine *shared_line_at(std::uintptr_t address) {
     return reinterpret_cast<SharedLine *>(align_down(address, window_size) + shared_line_offset +
                                           (address / scale & mask));
 }
-/// The line of the superblock of a live block at `address`. For any other address: of some slot of the same segment.
-inline SharedLine *first_line_at(std::uintptr_t address) {
-    SharedLine *const line = shared_line_at(address);
+/// The first slot's line of the superblock that the slot of `line` is one of. Of any other slot's: that of some slot of the segment.
+inline SharedLine *first_line(SharedLine *line) {
     return line - line->rest.load(std::memory_order_relaxed);
 }
-/// How far that is from the first block of its superblock, whose line `first` is.
-inline std::size_t offset_at(std::uintptr_t address, const SharedLine *first) {
-    const std::size_t slots = shared_line_at(address)->rest.load(std::memory_order_relaxed);
-    return slot_size * slots + address % slot_size - first->shift;
+inline SharedLine *first_line_at(std::uintptr_t address) {
+    return first_line(shared_line_at(address));
 }
 inline std::uintptr_t memory_of(const OwnerLine *line) {
     const Segment *segment = Segment::of(line);
@@ -130,12 +127,23 @@ inline std::uintptr_t memory_of(const OwnerLine *line) {
 constexpr std::size_t spread_at(unsigned slot, std::size_t lines) {
     return (std::uint64_t{slot * 0x83742e05u} * lines >> 32) * platform::cache_line;
 }
-/// Where the first block of a superblock begins, or a long one.
+/// Where the first block of a superblock begins, or a long one, and how far behind the start of its slot.
 inline std::uintptr_t blocks_of(const OwnerLine *line) {
-    return memory_of(line) + shared_of(line)->shift;
+    return shared_of(line)->first;
+}
+inline std::size_t shift_of(const OwnerLine *line) {
+    return blocks_of(line) % slot_size;
 }
 inline std::size_t span_of(const OwnerLine *line) {
     return line->slots * slot_size;
+}
+
+/// Who owns a superblock from now on, in the line of each of its slots. release: pairs with the owner's load before it uses the superblock,
+/// which a visitor may have used before.
+inline void set_owner(OwnerLine *line, void *owner) {
+    for (unsigned i = 0; i < line->slots; ++i) {
+        shared_of(line)[i].owner.store(owner, std::memory_order_release);
+    }
 }
 
 } // namespace cairn

@@ -32,10 +32,14 @@ CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset)
     return offset * shared->reciprocal < shared->starts_below.load(std::memory_order_relaxed);
 }
 
-/// So many blocks are carved, for all to know.
-inline void publish(SharedLine *shared, std::uint64_t carved) {
-    shared->starts_below.store(static_cast<std::uint32_t>(carved * excess(shared)),
-                               std::memory_order_relaxed);
+/// So many blocks are carved, for all to know; those that were not before begin in the slots from `from` to `last`. That of the first slot
+/// counts all, whatever is asked of it, and comes last: a fork's child finds it as `carved`, or the others to be as they should.
+inline void publish(SharedLine *shared, std::uint64_t carved, unsigned from = 0, unsigned last = 0) {
+    const auto below = static_cast<std::uint32_t>(carved * excess(shared));
+    for (unsigned slot = last; slot > 0 && slot >= from; --slot) {
+        shared[slot].starts_below.store(below, std::memory_order_relaxed);
+    }
+    shared->starts_below.store(below, std::memory_order_relaxed);
 }
 inline std::uint64_t published(const SharedLine *shared) {
     return shared->starts_below.load(std::memory_order_relaxed) / excess(shared);

@@ -70,7 +70,7 @@ inline void cut_anew(OwnerLine *s) {
     s->border = -1;
     s->accounted = 0;
     shared->marked = marked;
-    shared->starts_below.store(0, std::memory_order_relaxed);
+    publish(shared, 0, 0, s->slots - 1u);
 }
 
 /// Makes an empty superblock of the run at `s`, of which `extent` bytes were touched; all its blocks are still to be carved.
@@ -86,12 +86,12 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     s->place = Place::nowhere;
     for (unsigned i = 0; i < s->slots; ++i) { // found from any of its slots
         shared[i].rest.store(static_cast<std::uint8_t>(i), std::memory_order_relaxed);
+        shared[i].key = s->cookie ^ memory_of(s);
+        shared[i].reciprocal = reciprocal_of(block_size);
+        shared[i].first = memory_of(s) + shift;
     }
-    shared->key = s->cookie ^ memory_of(s);
-    shared->reciprocal = reciprocal_of(block_size);
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
-    shared->shift = static_cast<std::uint16_t>(shift);
     shared->size_class = s->size_class;
     shared->slots = static_cast<std::uint8_t>(s->slots);
     cut_anew(s);
@@ -132,7 +132,7 @@ inline bool carve(OwnerLine *s) {
         return false;
     }
     const std::uint32_t size = shared->block_size; // 32 bits: divisions take half the time
-    const std::uint32_t from = shared->shift + s->carved * size;
+    const std::uint32_t from = static_cast<std::uint32_t>(shift_of(s)) + s->carved * size;
     const auto page_end = static_cast<std::uint32_t>(align_up(from + size, platform::smallest_page));
     std::uint32_t count = (page_end - from) / size; // a superblock ends with a page
     constexpr std::uint32_t several = 8;
@@ -143,13 +143,13 @@ inline bool carve(OwnerLine *s) {
     const std::uint32_t marked = std::clamp<std::uint32_t>(shared->marked, s->carved, s->carved + count);
     const std::uintptr_t memory = memory_of(s);
     const std::uint32_t end = from + count * size;
-    const std::uintptr_t unmarked = memory + shared->shift + marked * size;
+    const std::uintptr_t unmarked = shared->first + marked * size;
     s->free = chain<false>(s, unmarked, memory + end, s->free);
     s->free = chain<true>(s, memory + from, unmarked, s->free);
     s->carved += count;
     // A fork's child finds either both or neither, or sees by `carved` that it is in between.
     std::atomic_signal_fence(std::memory_order_release);
-    publish(shared, s->carved);
+    publish(shared, s->carved, from / slot_size, (end - size) / slot_size);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
     fetch_blocks(memory + end, memory + std::min(end + (end - from), s->extent), size);
@@ -162,12 +162,12 @@ inline void drop_uncarved(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     const std::size_t size = shared->block_size;
     const std::size_t page = platform::vm::page_size();
-    const std::size_t kept = align_up(shared->shift + s->carved * size, page);
+    const std::size_t kept = align_up(shift_of(s) + s->carved * size, page);
     if (s->extent < kept + least) {
         return;
     }
     check_free(s, s->carved, marked_blocks(s));
-    const std::size_t still_marked = ceil_div(kept - shared->shift, size);
+    const std::size_t still_marked = ceil_div(kept - shift_of(s), size);
     shared->marked =
         static_cast<std::uint16_t>(still_marked < shared->marked ? still_marked : shared->marked);
     std::atomic_signal_fence(std::memory_order_release); // a fork's child never looks for marks that are gone

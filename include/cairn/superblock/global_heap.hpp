@@ -97,8 +97,7 @@ public:
 
     /// Takes a superblock over from `heap`. False, and nothing has changed but the owner, while a notice about it is on its way.
     bool release(OwnerLine *s, unsigned heap) {
-        // relaxed: for the owner's own loads, see SharedLine::owner.
-        shared_of(s)->owner.store(nullptr, std::memory_order_relaxed);
+        set_owner(s, nullptr);
         sync::Guard hold(lock_);
         if (!Notice::let_go(s, /*told=*/false)) {
             return false;
@@ -133,9 +132,9 @@ public:
 
     /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
     void adopt(OwnerLine *s) {
-        SharedLine *const shared = shared_of(s);
-        shared->owner.store(nullptr, std::memory_order_relaxed); // relaxed, both: the child is alone
-        remote_of(s)->notify.store(Notice::next(s, {}), std::memory_order_relaxed);
+        set_owner(s, nullptr);
+        remote_of(s)->notify.store(Notice::next(s, {}),
+                                   std::memory_order_relaxed); // relaxed: the child is alone
         s->accounted = s->live();
         if (s->accounted != 0) {
             stock_.put(s, 0);

@@ -66,10 +66,7 @@ public:
     }
 
     /// The superblock is `heap`'s from now on.
-    static void own(OwnerLine *s, void *heap) {
-        // release: pairs with the owner's load before it uses the superblock, which a visitor may have used before.
-        shared_of(s)->owner.store(mark_owner(s, heap), std::memory_order_release);
-    }
+    static void own(OwnerLine *s, void *heap) { set_owner(s, mark_owner(s, heap)); }
 
     /// The owner knows what was freed so far: clears `queued`, with the next threshold. The blocks stay in the list.
     /// release: pairs with the acquire of free_remote: who queues it next writes pending_next after we have read it, and a later

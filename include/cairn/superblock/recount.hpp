@@ -58,7 +58,7 @@ inline void recount(OwnerLine *s) {
     remote_of(s)->word.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
     const auto touched = static_cast<std::uint32_t>(
-        align_up(shared->shift + s->carved * shared->block_size, platform::smallest_page));
+        align_up(shift_of(s) + s->carved * shared->block_size, platform::smallest_page));
     s->extent = touched > s->extent ? touched : s->extent;
 }
 

@@ -7,7 +7,7 @@
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any. A way that needs no more than the thread's own heap is a section (sync::Presence), which the next way ends.
 // Errors:  none.
-// Cost:    36 instructions for a block of the thread's own in a superblock of one slot, 74 in one of several; no lock, no atomic
+// Cost:    36 instructions for a block of the thread's own in a superblock of one slot, 56 in one of several; no lock, no atomic
 //          read-modify-write. Others': one compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
@@ -31,9 +31,10 @@ public:
             return free_slow(p, *this);
         }
         SharedLine *const shared = shared_line_at(block);
+        OwnerLine *const s = owner_line_of(shared);
         Heap *const heap = threads_.mine();
-        if (is_own(heap, shared, heap, block % slot_size, block)) {
-            return free_own(heap, owner_line_of(shared), block);
+        if (is_own(heap, s, shared, heap, block % slot_size, block)) {
+            return free_own(heap, s, block);
         }
         free_elsewhere(p, *this);
     }
@@ -42,11 +43,11 @@ protected:
     using Base::threads_;
 
 private:
-    /// Begins a section. Whether the superblock is the heap's, `mark` being what its owner is then, and the block may be freed; if not,
+    /// Begins a section on `s`. Whether that is the heap's, `mark` being what its owner is then, and the block may be freed; if not,
     /// the section is still to be ended.
-    CAIRN_INLINE static bool is_own(Heap *heap, SharedLine *shared, const void *mark, std::size_t offset,
-                                    std::uintptr_t block) {
-        heap->presence().begin(owner_line_of(shared));
+    CAIRN_INLINE static bool is_own(Heap *heap, OwnerLine *s, SharedLine *shared, const void *mark,
+                                    std::size_t offset, std::uintptr_t block) {
+        heap->presence().begin(s);
         // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
         return CAIRN_LIKELY(shared->owner.load(std::memory_order_acquire) == mark &&
                             superblock::is_block_start(shared, offset) &&
@@ -62,38 +63,27 @@ private:
         }
     }
 
-    /// A block of a superblock that is another thread's, or nobody's and has one slot, or the thread's own and has several; whatever else
-    /// in a segment it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
+    /// A block of a superblock of the thread's own that has several slots, or that is another thread's, or nobody's; whatever else in a
+    /// segment it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
     CAIRN_NOINLINE static void free_elsewhere(void *p, Freeing &self) {
         const std::uintptr_t block = address_of(p);
         if (CAIRN_UNLIKELY(!self.threads_.serves_frees())) {
             return free_slow(p, self);
         }
         Heap *const heap = self.threads_.mine();
+        SharedLine *const shared = shared_line_at(block);
         // relaxed: as in superblock::quick_find()
-        const void *const owner = shared_line_at(block)->owner.load(std::memory_order_relaxed);
-        if (superblock::is_in_first_slot(owner, block)) {
+        if (shared->owner.load(std::memory_order_relaxed) == Heap::Notice::hidden(heap)) {
+            OwnerLine *const s = owner_line_of(first_line(shared));
+            if (CAIRN_LIKELY(!heap->presence().fenced()) &&
+                is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first, block)) {
+                return self.free_own(heap, s, block);
+            }
+        } else if (OwnerLine *const s = superblock::quick_find_at(shared, block)) {
             // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
-            OwnerLine *const s = superblock::find_in_one(block);
-            if (CAIRN_LIKELY(s != nullptr)) {
-                return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);
-            }
-        } else if (CAIRN_LIKELY(!heap->presence().fenced())) {
-            SharedLine *const shared = first_line_at(block);
-            if (is_own(heap, shared, Heap::Notice::hidden(heap), offset_at(block, shared), block)) {
-                return self.free_own(heap, owner_line_of(shared), block);
-            }
-            return free_long_of_others(p, heap, self);
+            return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);
         }
         free_slow(p, self);
-    }
-
-    /// A block of a superblock of several slots, another thread's or nobody's; or a mistake.
-    CAIRN_NOINLINE static void free_long_of_others(void *p, Heap *heap, Freeing &self) {
-        heap->presence().end();
-        const std::uintptr_t block = address_of(p);
-        OwnerLine *const s = superblock::quick_find_in_several(block);
-        return s != nullptr ? self.free_of_others(s, block, heap) : self.free_checked(p, heap);
     }
 
     CAIRN_NOINLINE static void free_slow(void *p, Freeing &self) {

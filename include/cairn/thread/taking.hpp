@@ -23,8 +23,7 @@ public:
     explicit Taking(Heap &heap_of_another) : heap_(heap_of_another) {}
 
     void take(OwnerLine *s) {
-        shared_of(s)->owner.store(nullptr,
-                                  std::memory_order_relaxed); // relaxed, as the bin: the fence orders it
+        set_owner(s, nullptr); // the fence orders it, and the bin
         if (s->place == Place::current) {
             heap_.bins().hide(s->size_class);
         }
