@@ -30,7 +30,7 @@ enum class Place : std::uint8_t {
     empty,   ///< no live block: may be formatted for any class
 };
 
-/// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock.
+/// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock; but for `strangers`.
 struct alignas(platform::line_pair) OwnerLine {
     std::uintptr_t free;         ///< first free block; odd: the list is empty (superblock::is_end)
     std::uint64_t cookie;        ///< secret of this superblock, links are encoded with it
@@ -45,6 +45,7 @@ struct alignas(platform::line_pair) OwnerLine {
     std::uint8_t size_class;     ///<
     std::uint8_t group;          ///< fullness group, while partial
     Place place;                 ///<
+    std::atomic<bool> strangers; ///< others have freed blocks of it (introduce_strangers). relaxed: a hint
     std::uint16_t last_heap;     ///< who gave it to the global heap
     std::uint32_t carved_before; ///< what `carved` was when a visitor last looked (has_carved)
 
@@ -82,6 +83,7 @@ struct alignas(platform::line_pair) SharedLine {
     std::uint16_t
         marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
     std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
+    std::atomic<bool> strangers; ///< the OwnerLine's is set
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
 static_assert(offsetof(SharedLine, owner) == platform::cache_line);

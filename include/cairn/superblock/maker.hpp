@@ -90,6 +90,8 @@ public:
                            extent);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
         remote_of(s)->word.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
+        s->strangers.store(false, std::memory_order_relaxed);
+        shared_of(s)->strangers.store(false, std::memory_order_relaxed);
         segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
         segment->set_kinds(slot, 1, SlotKind::superblock);
     }

@@ -7,7 +7,7 @@
 // Keeps:   a push that brings the count to `notify` leaves exactly one thread to tell the owner. Each further step of
 //          frees, while the owner has not come by, is told as well.
 // Threads: any.
-// Cost:    one compare-exchange on the remote line, one write to the last block. The owner's line is not touched.
+// Cost:    one compare-exchange on the remote line, one write to the last block. The owner's line is touched by the first one.
 #pragma once
 
 #include <cairn/superblock/superblock.hpp>
@@ -36,8 +36,17 @@ struct Chain {
     unsigned count;
 };
 
+/// The owner is to look for what others have freed, from now on. relaxed, both: it finds out some time, with the first notice at the latest.
+CAIRN_NOINLINE inline void introduce_strangers(OwnerLine *s) {
+    s->strangers.store(true, std::memory_order_relaxed);
+    shared_of(s)->strangers.store(true, std::memory_order_relaxed);
+}
+
 inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
     const SharedLine *const shared = shared_of(s);
+    if (CAIRN_UNLIKELY(!shared->strangers.load(std::memory_order_relaxed))) {
+        introduce_strangers(s);
+    }
     RemoteLine *const line = remote_of(s);
     const std::size_t step = shared->step; // both read before the push: the superblock may be gone after
     const std::size_t bytes = step * shared->block_size;

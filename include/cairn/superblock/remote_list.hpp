@@ -30,13 +30,19 @@ inline std::uint32_t live_without(const OwnerLine *s, RemoteWord list) {
     return s->live() - list.count();
 }
 
-/// Blocks that are neither in the superblock's list nor in the remote one. relaxed: whoever uses their memory collects first.
-inline std::uint32_t live_now(const OwnerLine *s) {
-    return live_without(s, {remote_of(s)->word.load(std::memory_order_relaxed)});
+/// What others have freed, which is not in the superblock's own list. A hint: relaxed, whoever uses their memory collects first.
+inline RemoteWord remote_frees(const OwnerLine *s) {
+    return s->strangers.load(std::memory_order_relaxed)
+               ? RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}
+               : RemoteWord{};
+}
+inline bool has_remote_frees(const OwnerLine *s) {
+    return !remote_frees(s).empty();
 }
 
-inline bool has_remote_frees(const OwnerLine *s) { // relaxed: a hint, collect() decides
-    return !RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}.empty();
+/// Blocks that are neither in the superblock's list nor in the remote one.
+inline std::uint32_t live_now(const OwnerLine *s) {
+    return live_without(s, remote_frees(s));
 }
 
 /// What was in the remote list, out of it: the owner, and `queued` where the superblock stays in its queue, are left. The next

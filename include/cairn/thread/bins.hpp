@@ -88,8 +88,8 @@ private:
         return s->extent - superblock::live_now(s) * shared_of(s)->block_size;
     }
 
-    static inline constinit OwnerLine nothing_{1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere,
-                                               0, 0};
+    static inline constinit OwnerLine nothing_{
+        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0, 0};
 
     mutable OwnerLine *current_[SizeClasses]; ///< mutable for atomic_ref
 };
