@@ -56,9 +56,13 @@ struct Bound {
 
     /// Blocks of a superblock that may be free though it counts them as live: as many freed by its owner, and as many by
     /// others, as stay below the next look.
-    static constexpr unsigned untold_blocks(unsigned c) {
-        return 2 * (Discipline::step_of(capacity_of_class(c)) - 1);
+    static constexpr unsigned untold_by_owner(unsigned c) {
+        return Discipline::step_of(capacity_of_class(c)) - 1;
     }
+    static constexpr unsigned untold_by_others(unsigned c) {
+        return Discipline::remote_step_of(capacity_of_class(c)) - 1;
+    }
+    static constexpr unsigned untold_blocks(unsigned c) { return untold_by_owner(c) + untold_by_others(c); }
     /// The same as a part of the superblock, at most.
     static constexpr double untold = [] {
         double most = 0;

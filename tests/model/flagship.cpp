@@ -390,7 +390,7 @@ const model::Kernel<GatherAndVisit<true>, 2> gather_muted("flagship.gather.visit
 /// Blocks of which two make a chain, one of them in a chain, which the visitor gives back: with it a step is full, and the owner is told.
 constexpr std::size_t paired_size = 2_KiB;
 struct GatherAndStep : Base<2, true, paired_size> {
-    static constexpr unsigned step = Discipline::step_of(slot_size / paired_size);
+    static constexpr unsigned step = Discipline::remote_step_of(slot_size / paired_size);
     static_assert(step % 2 == 0 && step < 2 * of_one);
     GatherAndStep() {
         give(0, step + 1);

@@ -315,7 +315,7 @@ private:
         }
         double unknown = std::max(0.0, accounted - live);
         if (remote.owner() != 0 && remote.queued()) {
-            const unsigned step = Subject::Emptiness::step_of(shared_of(s)->capacity);
+            const unsigned step = Subject::Emptiness::remote_step_of(shared_of(s)->capacity);
             // What the owner has accounted for stays in the list; each step since is told.
             const unsigned notify = remote_of(s)->notify.load(std::memory_order_relaxed);
             const unsigned known = notify > step ? std::min(notify - step, remote.count()) : 0;

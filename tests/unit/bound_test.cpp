@@ -34,6 +34,11 @@ TEST(Bound, ConstantsAreThosePublished) {
     EXPECT_DOUBLE_EQ(Limits::share, Published::share);
 }
 
+/// So many blocks of a superblock can a thread free without anybody's being told.
+unsigned untold_by(unsigned thread, unsigned owner, unsigned c) {
+    return thread == owner ? Limits::untold_by_owner(c) : Limits::untold_by_others(c);
+}
+
 /// One allocates, the next frees (Hoard, section 6.1).
 TEST(Bound, Ring) {
     Stage stage(5);
@@ -147,12 +152,12 @@ TEST(Bound, BinsFillBehindSuperblocksThatGo) {
 TEST(Bound, NobodyIsTold) {
     Stage stage(6);
     const unsigned c = class_of(64);
-    const unsigned step = Limits::untold_blocks(c) / 2;
     for (unsigned t = 0; t < stage.threads(); ++t) {
         stage.allocate(t, c, static_cast<std::size_t>(4e6 - stage.live()));
         for (const unsigned who : {t, (t + 1) % stage.threads()}) {
             std::unordered_map<OwnerLine *, unsigned> freed;
-            stage.free(who, t, c, [&](const Block &b) { return freed[b.superblock]++ < step; });
+            const unsigned most = untold_by(who, t, c);
+            stage.free(who, t, c, [&](const Block &b) { return freed[b.superblock]++ < most; });
         }
     }
     EXPECT_GT(stage.count().untold, 0.2 * stage.count().held);
@@ -255,7 +260,9 @@ private:
             break;
         case 3:
             stage_.free(step.thread, step.from, c,
-                        [&](const Block &b) { return seen[b.superblock]++ < Limits::untold_blocks(c) / 2; });
+                        [&, most = untold_by(step.thread, step.from, c)](const Block &b) {
+                            return seen[b.superblock]++ < most;
+                        });
             break;
         case 4:
             stage_.free(step.thread, step.from, c, [&](const Block &b) {

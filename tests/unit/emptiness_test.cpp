@@ -58,10 +58,12 @@ protected:
 };
 
 TEST_F(Border, IsOneStepOfFreesAway) {
-    for (const unsigned capacity : {8u, 9u, 63u, 64u, 100u, 8192u}) {
+    for (const unsigned capacity : {8u, 9u, 12u, 15u, 16u, 63u, 64u, 100u, 8192u}) {
         const unsigned step = Quarter::step_of(capacity);
-        EXPECT_GE(step, 2u);
-        EXPECT_LE(step, std::max(2u, capacity / Quarter::steps));
+        const unsigned remote = Quarter::remote_step_of(capacity);
+        EXPECT_GE(std::min(step, remote), 2u);
+        EXPECT_GE(step, remote) << "it is the owner who frees most";
+        EXPECT_LE(step - 1 + remote - 1, 2 * capacity / Quarter::steps) << "this is what nobody knows of";
         for (unsigned live = 1; live <= capacity; live += live < 70 ? 1 : 61) {
             OwnerLine *const s = superblock(capacity, live);
             Quarter::rearm(s);
@@ -90,7 +92,7 @@ TEST_F(Border, IsReachedAtTheLatestWhenTheLastBlockIsFreed) {
             }
         }
         EXPECT_EQ(s->above, 0) << "the last free is one that looks";
-        EXPECT_EQ(looks, std::min(Quarter::steps, capacity / 2));
+        EXPECT_EQ(looks, ceil_div(capacity, Quarter::step_of(capacity)));
     }
 }
 
@@ -107,7 +109,7 @@ TEST_F(Border, ALoneMallocAndFreeStayOnTheFastPath) {
 TEST(Emptiness, MovableGroupsAreThoseOfSuperblocksAFractionEmpty) {
     using Groups = FullnessGroups<1>;
     constexpr unsigned movable = Third::movable_groups<Groups::groups>;
-    for (const unsigned capacity : {8u, 9u, 63u, 64u, 100u, 8192u}) {
+    for (const unsigned capacity : {8u, 9u, 12u, 15u, 16u, 63u, 64u, 100u, 8192u}) {
         for (unsigned live = 0; live <= capacity; ++live) {
             EXPECT_EQ(Groups::group_of(live, capacity) < movable, live * 3 < capacity * 2)
                 << live << " of " << capacity;

@@ -27,7 +27,7 @@ TEST(GatheringLimit, AChainIsAStepAtMostAndTakesLittle) {
     for (unsigned c = 0; c < Classes::count; ++c) {
         const std::size_t size = Classes::size_of(c);
         const auto capacity = static_cast<unsigned>(slot_size / size);
-        EXPECT_LE(GatheredChain::limit_of(1, size, Discipline::step_of(capacity)) * size,
+        EXPECT_LE(GatheredChain::limit_of(1, size, Discipline::remote_step_of(capacity)) * size,
                   GatheredChain::most_bytes);
     }
 }
@@ -111,7 +111,7 @@ TEST_F(GatheringTest, WhatComesBackIsAsFreeAsWhatComesAlone) {
 }
 
 TEST_F(GatheringTest, AStepOfFreesIsToldAboutOnce) {
-    const unsigned step = Discipline::step_of(static_cast<unsigned>(slot_size / size));
+    const unsigned step = Discipline::remote_step_of(static_cast<unsigned>(slot_size / size));
     free(0, 2 * step + 1);
     EXPECT_EQ(left_, 2u) << "a notice, and one step more";
 }

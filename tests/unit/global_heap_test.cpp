@@ -137,7 +137,7 @@ TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
         EXPECT_TRUE(is_aligned(memory_of(s), span_of(s))) << "natural alignment falls out";
         EXPECT_EQ(kind(s), SlotKind::superblock);
         EXPECT_EQ(shared_of(s)->block_size, Classes::size_of(c));
-        EXPECT_EQ(remote_of(s)->notify.load(), Discipline::step_of(shared_of(s)->capacity));
+        EXPECT_EQ(remote_of(s)->notify.load(), Discipline::remote_step_of(shared_of(s)->capacity));
         for (unsigned slot = 1; slot < s->slots; ++slot) {
             EXPECT_EQ(kind(s + slot), SlotKind::rest);
         }
@@ -454,7 +454,7 @@ TEST_F(GlobalHeapTest, AFullOneIsOfferedAgainAfterAStepOfFrees) {
     const unsigned capacity = slot_size / 64;
     OwnerLine *const s = given_up(class_of_64, 1, capacity);
     EXPECT_EQ(acquire(class_of_64, 1), nullptr);
-    for (unsigned i = 0; i < Discipline::step_of(capacity); ++i) {
+    for (unsigned i = 0; i < Discipline::remote_step_of(capacity); ++i) {
         free_one(s);
     }
     EXPECT_EQ(acquire(class_of_64, 1), s);
@@ -476,7 +476,7 @@ TEST_F(GlobalHeapTest, FreesBetweenTwoOwnersAreNotLost) {
 
 TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
     OwnerLine *const s = with_live(class_of_64, 2, 500);
-    const unsigned step = Discipline::step_of(shared_of(s)->capacity);
+    const unsigned step = Discipline::remote_step_of(shared_of(s)->capacity);
     const std::uintptr_t own_list = s->free;
     const auto remote = [s] { return RemoteWord{remote_of(s)->word.load()}; };
     for (unsigned round = 0; round < 3; ++round) {
@@ -513,7 +513,7 @@ TEST_F(GlobalHeapTest, ATrayHoldsManyNotices) {
 }
 
 TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
-    OwnerLine *const s = with_live(class_of_64, 2, Discipline::step_of(slot_size / 64) + 3);
+    OwnerLine *const s = with_live(class_of_64, 2, Discipline::remote_step_of(slot_size / 64) + 3);
     while (free_one(s) == nullptr) {
     }
     const std::uint16_t notify = remote_of(s)->notify.load();
@@ -561,7 +561,7 @@ TEST_F(GlobalHeapTest, WhatIsFreeIsCountedOnceHoweverOftenItIsLookedAt) {
 TEST_F(GlobalHeapTest, OfAnEmptyOneTheNewOwnerIsToldAfterAStep) {
     OwnerLine *const s = given_up(class_of_64, 1, 0);
     ASSERT_EQ(acquire(class_of_64, 2), s);
-    const unsigned step = Discipline::step_of(shared_of(s)->capacity);
+    const unsigned step = Discipline::remote_step_of(shared_of(s)->capacity);
     for (unsigned i = 0; i < step; ++i) {
         blocks_[s].push_back(address_of(superblock::pop(s, span_of(s))));
     }

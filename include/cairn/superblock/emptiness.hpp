@@ -12,6 +12,8 @@
 
 #include <cairn/run/segment.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 3,
@@ -20,7 +22,7 @@ struct Emptiness {
     static constexpr std::size_t slack = Slack; ///< K S, bytes
     static constexpr unsigned numerator = FractionNumerator;
     static constexpr unsigned denominator = FractionDenominator;
-    static constexpr unsigned steps = Steps; ///< looks while a superblock goes from full to empty
+    static constexpr unsigned steps = Steps; ///< looks, about, while a superblock goes from full to empty
     static_assert(numerator < denominator && slack <= 128_KiB);
 
     /// Live bytes u and touched bytes a: must superblocks go down a level?
@@ -43,10 +45,12 @@ struct Emptiness {
     static constexpr unsigned bins_part = 8; ///< an eighth
     static constexpr unsigned bins_patience = 128;
 
-    /// How many blocks are freed between two looks at a superblock. Two at least: a malloc and its free in turn then look at
-    /// none, however few blocks the superblock has.
+    /// How many blocks of a superblock others free until somebody is told, and how many the owner between two looks at it. As many less
+    /// one each are known to nobody: two in `steps` of all blocks at most. Two at least: a malloc and its free in turn then look at none,
+    /// however few blocks the superblock has.
+    static constexpr unsigned remote_step_of(unsigned capacity) { return std::max(capacity / steps, 2u); }
     static constexpr unsigned step_of(unsigned capacity) {
-        return capacity / Steps > 2 ? capacity / Steps : 2;
+        return std::max(2 * capacity / steps + 2 - remote_step_of(capacity), 2u);
     }
 
     /// Fullness groups below this one are at least f empty.

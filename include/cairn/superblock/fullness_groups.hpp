@@ -7,11 +7,14 @@
 // Keeps:   a superblock is in the group that its live blocks said when it was last looked at; within a group
 //          the one that was freed into last comes first (move to front).
 // Threads: the owner of the heap, or who holds its lock.
-// Cost:    a few loads and stores; the emptiest superblock by one bitmap a group.
+// Cost:    a few loads and stores; for the emptiest superblock a look at a byte of each class.
 // Source:  Hoard, section 3.1. Six groups: docs/decisions/a-sixth-may-be-free.md.
 #pragma once
 
 #include <cairn/run/segment.hpp>
+
+#include <bit>
+#include <utility>
 
 namespace cairn {
 
@@ -50,18 +53,15 @@ public:
     /// 0: less than 1/Groups of the blocks live ... Groups - 1: nearly full. Comparisons: a division takes longer than all the rest of
     /// insert.
     static unsigned group_of(unsigned live, unsigned capacity) {
-        unsigned group = 0;
-        for (unsigned border = capacity; border < Groups * capacity; border += capacity) {
-            group += live * Groups >= border;
-        }
-        return group;
+        return [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) {
+            return (... + unsigned{live * Groups >= (I + 1) * capacity});
+        }(std::make_integer_sequence<unsigned, Groups - 1>());
     }
 
     void insert(OwnerLine *s) {
         s->group = static_cast<std::uint8_t>(group_of(s->accounted, shared_of(s)->capacity));
         s->place = Place::partial;
         lists_[s->size_class][s->group].push_front(s);
-        occupied_[s->group][s->size_class / 64] |= bit(s);
         groups_of_[s->size_class] |= static_cast<std::uint8_t>(1u << s->group);
     }
 
@@ -69,7 +69,6 @@ public:
         SuperblockList &list = lists_[s->size_class][s->group];
         list.remove(s);
         if (list.empty()) {
-            occupied_[s->group][s->size_class / 64] &= ~bit(s);
             groups_of_[s->size_class] &= static_cast<std::uint8_t>(~(1u << s->group));
         }
         s->place = Place::nowhere;
@@ -102,24 +101,26 @@ public:
 
     /// One of the emptiest group below `limit` that has any, of whatever class; not removed.
     OwnerLine *emptiest(unsigned limit) const {
-        for (unsigned g = 0; g < limit; ++g) {
-            for (unsigned w = 0; w < words_; ++w) {
-                if (occupied_[g][w] != 0) {
-                    return lists_[w * 64 + log2_exact(occupied_[g][w])][g].front();
-                }
-            }
+        unsigned there = 0;
+        for (unsigned c = 0; c < SizeClasses && limit != 0; ++c) {
+            there |= groups_of_[c];
         }
-        return nullptr;
+        const auto group = static_cast<unsigned>(std::countr_zero(there));
+        if (group >= limit) {
+            return nullptr;
+        }
+        unsigned c = 0;
+        while ((groups_of_[c] >> group & 1) == 0) {
+            ++c;
+        }
+        return lists_[c][group].front();
     }
 
 private:
     static constexpr unsigned longest_look_ = 16;
     static_assert(Groups <= 8);
-    static constexpr unsigned words_ = (SizeClasses + 63) / 64;
-    static std::uint64_t bit(const OwnerLine *s) { return std::uint64_t{1} << s->size_class % 64; }
 
     SuperblockList lists_[SizeClasses][Groups];
-    std::uint64_t occupied_[Groups][words_]{};
     std::uint8_t groups_of_[SizeClasses]{}; ///< a bit for each group of the class that has any
 };
 

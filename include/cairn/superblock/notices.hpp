@@ -39,7 +39,7 @@ public:
     /// For a superblock that is cut for the first time, or anew.
     static void arm(OwnerLine *s) {
         SharedLine *const shared = shared_of(s);
-        shared->step = static_cast<std::uint16_t>(Discipline::step_of(shared->capacity));
+        shared->step = static_cast<std::uint16_t>(Discipline::remote_step_of(shared->capacity));
         shared->gather = GatheredChain::limit_of(shared->slots, shared->block_size, shared->step);
         // relaxed: no block of it is live
         remote_of(s)->notify.store(shared->step, std::memory_order_relaxed);
