@@ -474,6 +474,25 @@ TEST_F(GlobalHeapTest, FreesBetweenTwoOwnersAreNotLost) {
     EXPECT_EQ(superblock::live_now(s), 46u) << "what came last is counted too";
 }
 
+TEST_F(GlobalHeapTest, TheOwnerLooksForOthersFreesWhenThereWereAny) {
+    OwnerLine *const s = with_live(class_of_64, 2, 100);
+    EXPECT_FALSE(s->strangers.load());
+    free_one(s);
+    EXPECT_TRUE(s->strangers.load());
+    EXPECT_TRUE(shared_of(s)->strangers.load()) << "who frees the next one leaves the owner's line alone";
+    EXPECT_EQ(superblock::live_now(s), 99u);
+    s->strangers.store(false); // it does not see it yet
+    EXPECT_EQ(superblock::live_now(s), 100u) << "the remote line is not looked at";
+    Notices<Discipline>::acknowledge(s);
+    EXPECT_EQ(superblock::live_now(s), 99u) << "a notice tells as much";
+    while (!blocks_[s].empty()) {
+        free_one(s);
+    }
+    global_->recycle(s, class_of_48, 2, mark(2));
+    EXPECT_FALSE(s->strangers.load()) << "of those that freed the blocks it had before nobody is left";
+    EXPECT_FALSE(shared_of(s)->strangers.load());
+}
+
 TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
     OwnerLine *const s = with_live(class_of_64, 2, 500);
     const unsigned step = Discipline::remote_step_of(shared_of(s)->capacity);

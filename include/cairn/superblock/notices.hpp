@@ -72,8 +72,7 @@ public:
     /// release: pairs with the acquire of free_remote: who queues it next writes pending_next after we have read it, and a later
     /// push sees the new threshold. The blocks are counted, not used: who takes the list acquires them.
     static void acknowledge(OwnerLine *s) {
-        s->strangers.store(true,
-                           std::memory_order_relaxed); // relaxed: for ourselves; the notice tells so much
+        s->strangers.store(true, std::memory_order_relaxed); // relaxed: for ourselves; we were told
         const std::uint32_t step = shared_of(s)->step;
         RemoteLine *const line = remote_of(s);
         RemoteWord word{line->word.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
