@@ -211,6 +211,34 @@ TEST_F(HeapThatHoldsTooMuch, SaysSoInTheChildOfAFork) {
     EXPECT_TRUE(is_listed()) << heap_.holdings().overdraft();
 }
 
+TEST_F(ThreadHeapTest, ALookSeesInWhichOrderBlocksAreFreed) {
+    const unsigned c = Classes::class_of(64);
+    std::vector<void *> blocks;
+    for (std::size_t bytes = 0; bytes < 3 * slot_size; bytes += 64) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    OwnerLine *const s = superblock_of(blocks[1000]);
+    while (superblock_of(blocks.back()) != s) { // as destructors run: the last one first
+        free(heap_, blocks.back());
+        blocks.pop_back();
+    }
+    ASSERT_EQ(s->place, Place::full);
+    ASSERT_EQ(s->ahead, 0);
+    while (s->place == Place::full) {
+        free(heap_, blocks.back());
+        blocks.pop_back();
+    }
+    EXPECT_EQ(s->ahead, -256);
+    while (s->place != Place::current) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    EXPECT_EQ(s->ahead, 0) << "the next ones may be freed in another order";
+    for (void *const p : blocks) {
+        free(heap_, p);
+    }
+    heap_.hand_over();
+}
+
 TEST_F(ThreadHeapTest, AnEmptySuperblockServesAnotherClass) {
     std::vector<void *> blocks;
     for (int i = 0; i < 3000; ++i) {

@@ -47,11 +47,15 @@ struct alignas(platform::line_pair) OwnerLine {
     Place place;                 ///<
     std::atomic<bool> strangers; ///< others have freed blocks of it (introduce_strangers). relaxed: a hint
     std::uint16_t last_heap;     ///< who gave it to the global heap
+    std::int32_t ahead; ///< bytes from a block that is freed to what is fetched then (watch_free_order)
+
     std::uint32_t carved_before; ///< what `carved` was when a visitor last looked (has_carved)
 
     std::uint32_t live() const { return static_cast<std::uint32_t>(border + above); }
 };
 static_assert(sizeof(OwnerLine) == platform::line_pair);
+static_assert(offsetof(OwnerLine, carved_before) ==
+              platform::cache_line); // what malloc and free use is one line
 
 /// Read by every free; written when the superblock changes hands or a page more is cut. In the second half of its
 /// pair: the arrays lie a multiple of 4 KiB apart, so that in the first half it would share one set of the first

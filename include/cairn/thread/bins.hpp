@@ -89,7 +89,7 @@ private:
     }
 
     static inline constinit OwnerLine nothing_{
-        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0, 0};
+        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0, 0, 0};
 
     mutable OwnerLine *current_[SizeClasses]; ///< mutable for atomic_ref
 };

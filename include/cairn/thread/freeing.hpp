@@ -7,7 +7,7 @@
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any. A way that needs no more than the thread's own heap is a section (sync::Presence), which the next way ends.
 // Errors:  none.
-// Cost:    36 instructions for a block of the thread's own in a superblock of one slot, 56 in one of several; no lock, no atomic
+// Cost:    38 instructions for a block of the thread's own in a superblock of one slot, 58 in one of several; no lock, no atomic
 //          read-modify-write. Others': one compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once

@@ -9,6 +9,7 @@
 // Source:  Hoard, sections 3 and 4.
 #pragma once
 
+#include <cairn/superblock/free_order.hpp>
 #include <cairn/thread/balanced_contents.hpp>
 #include <cairn/thread/next_superblock.hpp>
 
@@ -36,6 +37,7 @@ public:
     CAIRN_INLINE void look_at(OwnerLine *s) {
         auto &holdings = Base::holdings();
         holdings.account(s);
+        superblock::watch_free_order(s);
         if (s->place == Place::current) {
             return;
         }
@@ -69,6 +71,7 @@ private:
             s = next_superblock(holdings, c, growth);
         }
         if (s != nullptr) {
+            s->ahead = 0; // what is freed from now on may have another order
             all.fill(c, s);
         }
         return s;
