@@ -85,7 +85,8 @@ def normalise(code):
 
 
 def longest_way(lines, at=0, on_the_way=frozenset()):
-    """The most instructions from line `at` to a return; None if no way there stays in the function."""
+    """The most instructions from line `at` to a return; None if no way there stays in the function. One that jumps back comes from
+    a detour that the compiler has laid out of the line, as it is hardly ever taken, and does not count."""
     if at >= len(lines):
         return None
     if at in on_the_way:
@@ -97,7 +98,8 @@ def longest_way(lines, at=0, on_the_way=frozenset()):
     ways = []
     if target:
         to = next(i for i, line in enumerate(lines) if line[0] == target)
-        ways.append(longest_way(lines, to, on_the_way))
+        if to > at or to in on_the_way:
+            ways.append(longest_way(lines, to, on_the_way))
     if not text.startswith("jmp"):
         ways.append(longest_way(lines, at + 1, on_the_way))
     ways = [way for way in ways if way is not None]

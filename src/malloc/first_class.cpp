@@ -91,7 +91,7 @@ void give_back(FirstClassHeap &h, OwnerLine *s) {
 /// The heap's superblock that p lies in, or nullptr. Reads descriptors only.
 OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
     const std::uintptr_t address = address_of(p);
-    if (WindowMap::kind(address) != WindowKind::segment) {
+    if (!in_segment(address)) {
         return nullptr;
     }
     OwnerLine *const s = owner_line_of(first_line_at(address));

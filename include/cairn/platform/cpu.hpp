@@ -52,6 +52,19 @@ CAIRN_INLINE std::uintptr_t computed(std::uintptr_t number) {
     return number;
 }
 
+/// address - begin < bytes. Each number is read in the instruction that uses it: compilers make two of an atomic load and a comparison.
+/// Others may write them; either value will do.
+CAIRN_INLINE bool is_within(std::uintptr_t address, const std::uintptr_t &begin,
+                            const std::uintptr_t &bytes) {
+#if defined(__x86_64__)
+    bool below;
+    asm("sub %2, %1\n\tcmp %3, %1" : "=@ccb"(below), "+&r"(address) : "m"(begin), "m"(bytes));
+    return below;
+#else
+    return address - __atomic_load_n(&begin, __ATOMIC_RELAXED) < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+#endif
+}
+
 /// Fetches the line at `p`, any address, to be written: others lose it now, not only when it is written. An x86 that does not
 /// know the instruction does nothing.
 CAIRN_INLINE void fetch_to_write(const void *p) {

@@ -3,17 +3,14 @@
 // Address space: aligned ranges from the operating system, the source of everything above.
 //
 // Adds:    take(bytes): a range that starts on a window border; extend; give back.
-// Needs:   platform::vm.
-// Keeps:   neighbouring windows where it can, so that the kernel holds them as one mapping (the number of
-//          mappings of a process is limited). Never reserves more than is asked for, so it works under
-//          `ulimit -v`.
+// Needs:   WindowPlaces.
+// Keeps:   never reserves more than is asked for, so it works under `ulimit -v`.
 // Threads: the caller holds a lock.
 // Errors:  nullptr, when the kernel or a limit says no.
-// Cost:    one mmap; where the next window is in use by others, one more per miss, and after a few three calls.
+// Cost:    that of WindowPlaces.
 #pragma once
 
-#include <cairn/platform/vm.hpp>
-#include <cairn/run/window_map.hpp>
+#include <cairn/run/window_places.hpp>
 
 #include <algorithm>
 
@@ -29,18 +26,24 @@ public:
     /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size. `dense`: all of it will
     /// be used. So many `behind` it are left to nobody.
     void *take(std::size_t bytes, bool dense, std::size_t behind = 0) {
-        void *const p = place(bytes, dense, behind, platform::vm::read_and_write);
-        if (p != nullptr) {
-            grew(bytes);
-        }
-        return p;
+        return counted(place(bytes, dense, behind, WindowPlaces::For::other, platform::vm::read_and_write),
+                       bytes);
     }
 
-    /// A window that is nobody else's, nor to be used before that is allowed, and not counted as mapped before.
-    void *reserve() { return place(window_size, /*dense=*/false, 0, platform::vm::nothing); }
+    /// The same for a segment.
+    void *take_for_segment(std::size_t bytes) {
+        return counted(
+            place(bytes, /*dense=*/false, 0, WindowPlaces::For::segment, platform::vm::read_and_write),
+            bytes);
+    }
+
+    /// A window for a segment that is nobody else's, nor to be used before that is allowed, and not counted as mapped before.
+    void *reserve() {
+        return place(window_size, /*dense=*/false, 0, WindowPlaces::For::segment, platform::vm::nothing);
+    }
     void unreserve(void *window) {
         platform::vm::unmap(window, window_size);
-        next_ += next_ == address_of(window) ? window_size : 0;
+        places_.left(window);
     }
 
     /// The same for any alignment.
@@ -100,20 +103,19 @@ public:
     static bool is_limited() { return platform::vm::address_space_limit() != SIZE_MAX; }
 
 private:
-    void *place(std::size_t bytes, bool dense, std::size_t behind, platform::vm::Access access) {
+    void *counted(void *p, std::size_t bytes) {
+        if (p != nullptr) {
+            grew(bytes);
+        }
+        return p;
+    }
+
+    void *place(std::size_t bytes, bool dense, std::size_t behind, WindowPlaces::For what,
+                platform::vm::Access access) {
         if (bytes > max_bytes_) {
             return nullptr;
         }
-        if (next_ == 0) {
-            next_ = where_the_kernel_maps();
-        }
-        void *p = below_the_last(bytes, behind, near_tries_, access);
-        if (p == nullptr) {
-            p = kernels_choice(bytes, behind, access);
-        }
-        if (p == nullptr) {
-            p = below_the_last(bytes, behind, far_tries_, access);
-        }
+        void *const p = places_.map(bytes, behind, what, access);
         if (p == nullptr || !WindowMap::covers(p, bytes)) {
             return nullptr;
         }
@@ -125,53 +127,8 @@ private:
     }
 
     static constexpr std::size_t max_bytes_ = std::size_t{1} << (platform::address_bits - 1);
-    static constexpr int near_tries_ = 4;
-    static constexpr int far_tries_ = 512;
 
-    static std::uintptr_t where_the_kernel_maps() {
-        const std::size_t page = platform::vm::page_size();
-        void *p = platform::vm::map(page);
-        if (p == nullptr) {
-            return 0;
-        }
-        platform::vm::unmap(p, page);
-        return align_down(address_of(p), window_size);
-    }
-
-    /// Windows are taken downward, as the kernel does for its own.
-    void *below_the_last(std::size_t bytes, std::size_t behind, int tries, platform::vm::Access access) {
-        std::uintptr_t at = align_down(next_ - bytes - behind, window_size);
-        bool taken = true; // a refusal for any other reason holds everywhere
-        for (int i = 0; taken && i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
-            if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes, &taken, access)) {
-                next_ = at;
-                return p;
-            }
-        }
-        return nullptr;
-    }
-
-    /// Maps enough to hold an aligned range wherever the kernel likes, and cuts off the rest.
-    void *kernels_choice(std::size_t bytes, std::size_t behind, platform::vm::Access access) {
-        const std::size_t page = platform::vm::page_size();
-        const std::size_t slack = window_size - page + behind;
-        auto *const raw = static_cast<char *>(platform::vm::map(bytes + slack, access));
-        if (raw == nullptr) {
-            return nullptr;
-        }
-        auto *const p = reinterpret_cast<char *>(align_up(address_of(raw), window_size));
-        if (p != raw) {
-            platform::vm::unmap(raw, static_cast<std::size_t>(p - raw));
-        }
-        const std::size_t tail = slack - static_cast<std::size_t>(p - raw);
-        if (tail != 0) {
-            platform::vm::unmap(p + bytes, tail);
-        }
-        next_ = address_of(p);
-        return p;
-    }
-
-    std::uintptr_t next_ = 0; ///< the lowest window taken last
+    WindowPlaces places_;
     std::size_t mapped_ = 0;
     std::size_t peak_ = 0;
     std::atomic<HugePageUse> huge_pages_{HugePageUse::none};

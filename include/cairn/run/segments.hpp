@@ -144,7 +144,7 @@ private:
         segment->most_slots = end_of_slots;
         segment->set_kinds(0, metadata_slots, SlotKind::metadata);
         segment->next = newest_.load(std::memory_order_relaxed); // relaxed: under the lock
-        WindowMap::set(segment, WindowKind::segment);
+        WindowRow::add(segment);
         overhead_ += metadata_slots * slot_size;
         // release: pairs with the acquire of for_each.
         newest_.store(segment, std::memory_order_release);

@@ -6,7 +6,7 @@
 // Needs:   4 MiB of zero-initialised address space (8 MiB on aarch64), of which one page covers 128 GiB.
 // Keeps:   `segment` only while the window's first slots hold a live Segment.
 // Threads: any may read; a window's byte is written by who maps or unmaps the window.
-// Cost:    one load on the way of each free.
+// Cost:    one load; most frees need none (WindowRow).
 #pragma once
 
 #include <cairn/platform/cpu.hpp>

@@ -74,7 +74,7 @@ inline Segment *reserve(AddressSpace &space, unsigned least, unsigned &wanted) {
 inline Segment *take(AddressSpace &space, unsigned least, unsigned &wanted) {
     void *window = nullptr;
     wanted = first_of(wanted, least, [&](unsigned n) {
-        window = space.take(n * slot_size, /*dense=*/false);
+        window = space.take_for_segment(n * slot_size);
         return window != nullptr;
     });
     return static_cast<Segment *>(window);

@@ -29,7 +29,7 @@ struct Found {
 
 /// The superblock that an address lies in; nullptr for any other. One of several slots lies at a multiple of their number.
 inline OwnerLine *superblock_at(std::uintptr_t address) {
-    if (CAIRN_UNLIKELY(WindowMap::kind(address) != WindowKind::segment)) {
+    if (CAIRN_UNLIKELY(!in_segment(address))) {
         return nullptr;
     }
     Segment *const segment = Segment::of(address);

@@ -4,14 +4,14 @@
 //
 // Adds:    quick_find, which answers for live blocks and for nothing else; not for one in 2^32, nor for those of a heap of one's own
 //          (cairn_heap).
-// Needs:   WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
+// Needs:   WindowRow, WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   no answer for what is not the start of a live block: what that is, and whether it is a mistake, find() and check_live()
 //          know (block_check.hpp).
 // Threads: any.
 // Cost:    some 30 instructions, and one line beside the block.
 #pragma once
 
-#include <cairn/run/window_map.hpp>
+#include <cairn/run/window_row.hpp>
 #include <cairn/superblock/superblock.hpp>
 
 namespace cairn::superblock {
@@ -40,9 +40,7 @@ CAIRN_INLINE OwnerLine *quick_find_at(SharedLine *shared, std::uintptr_t block) 
 
 /// The superblock of a live block, if that is in a thread's heap, or in none; else nullptr.
 CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
-    return CAIRN_LIKELY(WindowMap::kind(block) == WindowKind::segment)
-               ? quick_find_at(shared_line_at(block), block)
-               : nullptr;
+    return CAIRN_LIKELY(in_segment(block)) ? quick_find_at(shared_line_at(block), block) : nullptr;
 }
 
 } // namespace cairn::superblock

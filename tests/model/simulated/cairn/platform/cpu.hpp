@@ -23,6 +23,10 @@ inline std::uintptr_t computed(std::uintptr_t number) {
     return number;
 }
 
+inline bool is_within(std::uintptr_t address, const std::uintptr_t &begin, const std::uintptr_t &bytes) {
+    return address - __atomic_load_n(&begin, __ATOMIC_RELAXED) < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+}
+
 /// No access in the memory model.
 inline void fetch_to_write(const void *) {}
 
