@@ -42,6 +42,24 @@ protected:
     RunHeap runs_{this};
 };
 
+TEST_F(WindowPartsTest, WindowsOfSegmentsFollowEachOther) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "the row has no place that only it uses";
+    }
+    for (unsigned home = 0; home < RunStripes::most; ++home) {
+        allocate(RunHeap::longest_run, home);
+        void *const others = runs_.space().take(window_size, /*dense=*/false);
+        EXPECT_FALSE(in_segment(address_of(others)));
+        runs_.space().give_back(others, window_size);
+    }
+    unsigned count = 0;
+    runs_.for_each_segment([&](const Segment &segment) {
+        ++count;
+        EXPECT_TRUE(WindowRow::holds(address_of(&segment)));
+    });
+    EXPECT_GE(count, 4u);
+}
+
 TEST_F(WindowPartsTest, AnEighthMoreThanThereIsMayBeUsed) {
     allocate(1);
     EXPECT_EQ(mapped(), 2_MiB);

@@ -60,7 +60,8 @@ private:
     void *next_in_row(std::size_t bytes, platform::vm::Access access) const {
         const std::uintptr_t end = WindowRow::end();
         const std::uintptr_t at = end != 0 ? end : WindowRow::start(next_);
-        return platform::vm::map_at(reinterpret_cast<void *>(at), bytes, nullptr, access);
+        return at >= window_size ? platform::vm::map_at(reinterpret_cast<void *>(at), bytes, nullptr, access)
+                                 : nullptr; // the kernel has shown no place
     }
 
     /// Windows are taken downward, as the kernel does for its own.

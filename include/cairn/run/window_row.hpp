@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Window row: the segments whose windows lie one behind the other, which are nearly all of a process. Two comparisons less for each free than
-// to ask the map of windows.
+// Window row: the segments whose windows lie one behind the other, which are nearly all of a process. Whether an
+// address is in one is four instructions instead of eight.
 //
 // Adds:    whether an address is in it; where it begins and goes on; in_segment, for any address.
 // Needs:   WindowMap, for segments elsewhere: where something else lay behind the row, or that another allocator of the process has
