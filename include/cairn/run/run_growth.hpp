@@ -29,6 +29,7 @@ public:
     std::size_t touch(std::size_t bytes) {
         sync::Guard hold(lock_);
         line_.drop_untouched(bytes);
+        line_.see(taken_locked());
         return line_.touched_above(taken_locked());
     }
 
@@ -134,6 +135,11 @@ protected:
         sync::Guard hold(lock_);
         line_.fall(taken_locked());
     }
+    /// The purge clock ticks: what there was before it last did counts no more.
+    void tick() {
+        sync::Guard hold(lock_);
+        line_.tick(taken_locked());
+    }
 
     void reset_after_fork() {
         lock_.reset_after_fork();
@@ -164,6 +170,7 @@ private:
         if (run.clean && touched == Touched::later) {
             line_.add_untouched(span_of(run.first));
         }
+        line_.see(taken_locked());
         return run;
     }
 

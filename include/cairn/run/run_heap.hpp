@@ -81,16 +81,19 @@ public:
         stripe.runs().shorten(first, slots);
     }
 
-    /// Gives memory back. Both forget what memory there was before. Where address space is limited some of that goes back too, for
+    /// Gives memory back, and forgets what memory there was before. Where address space is limited some of that goes back too, for
     /// what the program maps by itself.
     std::size_t purge(std::size_t keep) {
         const std::size_t bytes = stripes_.purge(keep);
-        fall_and_cut();
+        fall();
+        cut_where_limited();
         return bytes;
     }
+    /// A tick of the purge clock: the same, of what lay unused since the last one, and what memory there was before that.
     void purge_idle(std::size_t keep) {
         stripes_.purge_idle(keep);
-        fall_and_cut();
+        tick();
+        cut_where_limited();
     }
 
     /// Out of memory: where that is for a limit on address space, all that lies free there goes back. Whether there is a point
@@ -142,8 +145,7 @@ private:
         return more != nullptr;
     }
 
-    void fall_and_cut() {
-        fall();
+    void cut_where_limited() {
         if (AddressSpace::is_limited()) {
             cut_ends();
             sync::Guard hold(lock_);
