@@ -20,6 +20,7 @@ target_compile_definitions(cairn_program PRIVATE
   # From the program's own folder to the libraries: the same in a build tree and installed.
   CAIRN_LIBRARY_FOLDER="${to_libraries}"
   CAIRN_LAB_FOLDER="../${CMAKE_INSTALL_DATADIR}/cairn/lab")
+target_compile_options(cairn_program PRIVATE -g1) # who looks into it takes the debug build; a quarter of its compile time
 target_link_libraries(cairn_program PRIVATE cairn_kit cairn_warnings CLI11::CLI11 nlohmann_json::nlohmann_json
                                             ${CMAKE_DL_LIBS})
 add_dependencies(cairn_product cairn_program)

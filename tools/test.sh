@@ -18,13 +18,13 @@ mkdir -p build/test
 : >build/test/CTestTestfile.cmake
 for preset in $presets; do
     echo "cairn: building $preset" >&2
-    more=OFF # the lab and the libraries of the family, once
+    more=OFF # the lab, the program and the libraries of the family, once
     [ "$preset" = release ] && more=ON
     kit=ON # the sanitizers' builds have assertions too: no need of these tests in a third one
     [ "$preset" = debug ] && kit=OFF
     (
         flock -n 9 || { echo "cairn: waiting for another build of this tree" >&2 && flock 9; }
-        cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$more -DCAIRN_FAMILY=$more -DCAIRN_KIT_TESTS=$kit >build/test/configure.log 2>&1 || {
+        cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$more -DCAIRN_PROGRAM=$more -DCAIRN_FAMILY=$more -DCAIRN_KIT_TESTS=$kit >build/test/configure.log 2>&1 || {
             cat build/test/configure.log >&2
             exit 1
         }

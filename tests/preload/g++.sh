@@ -7,7 +7,7 @@ need g++ g++
 own_sources
 
 drop_in='malloc process_heap'
-[ "${CAIRN_TEST_BRIEF-}" != 1 ] || drop_in=process_heap
+[ "${CAIRN_TEST_BRIEF-}" != 1 ] || drop_in=
 export drop_in
 
 work() {

@@ -41,7 +41,7 @@ int main() {
                 touch(r, size, alignment);
                 CHECK(r != p && r != q);
             }
-            void *const grown = realloc(p, size + 100);
+            void *const grown = size <= 64 * MiB ? realloc(p, size + 100) : p; // some copy all of it
             CHECK(grown != nullptr);
             if (size > 0) {
                 CHECK(*static_cast<char *>(grown) == 1 || size <= 2);
