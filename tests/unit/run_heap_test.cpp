@@ -501,4 +501,21 @@ TEST_F(RunHeapTest, TheListsAreMadeAnewInTheChildOfAFork) {
     EXPECT_EQ(runs_.purge(0), 8_MiB);
 }
 
+TEST_F(RunHeapTest, ATickForgetsWhatWasBeforeTheLastOneAndAPurgeAll) {
+    runs_.release(touched(8 * mebibyte).first);
+    runs_.purge_idle(0); // it lay free for less than a tick
+    runs_.purge_idle(0);
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+    EXPECT_FALSE(runs_.would_grow(8_MiB)); // seen since the last tick
+    const cairn::Run below = allocate(2 * mebibyte, 1, RunHeap::Touched::later);
+    EXPECT_EQ(runs_.touch(2_MiB), 0U);
+    runs_.release(below.first, /*clean=*/true);
+    runs_.purge_idle(0);
+    EXPECT_EQ(runs_.line().touched_above(2_MiB), 0U);
+    EXPECT_FALSE(runs_.would_grow(2_MiB));
+    EXPECT_TRUE(runs_.would_grow(2_MiB + slot_size));
+    runs_.purge(0);
+    EXPECT_TRUE(runs_.would_grow(slot_size));
+}
+
 } // namespace

@@ -170,7 +170,6 @@ private:
         if (run.clean && touched == Touched::later) {
             line_.add_untouched(span_of(run.first));
         }
-        line_.see(taken_locked());
         return run;
     }
 
