@@ -77,9 +77,17 @@ struct Base {
             model::as_thread(i, [&] { heap.attach(i); });
         }
     }
+    /// What thread `i` does before the others are there, and is then in no section: visitors can have all that it has.
+    template <class F>
+    void before(unsigned i, F f) {
+        model::as_thread(i, [&] {
+            f();
+            heap.heaps[i]->presence().end();
+        });
+    }
     /// Thread `i` has so many blocks more.
     void give(unsigned i, unsigned n) {
-        model::as_thread(i, [&] {
+        before(i, [&] {
             for (; n > 0; --n) {
                 void *const p = blocks[count++] = heap.malloc(Size);
                 model::check(p != nullptr, "no memory");
@@ -249,7 +257,7 @@ const model::Kernel<LastAndEnd, 2> last_end("flagship.remote.last",
 struct RemoteAndAdopt : Base<2> {
     RemoteAndAdopt() {
         give(0, 4);
-        model::as_thread(0, [&] {
+        this->before(0, [&] {
             heap.detach();
             heap.attach(0);
         });
@@ -269,7 +277,7 @@ const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
 /// The same, and the one that takes it has a heap that another thread had before.
 struct RemoteAndHeir : RemoteAndAdopt {
     RemoteAndHeir() {
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             heap.detach();
             heap.attach(1);
         });
@@ -282,7 +290,7 @@ const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir",
 struct RemoteAndFirst : Base<1> {
     RemoteAndFirst() {
         give(0, 4);
-        model::as_thread(0, [&] {
+        this->before(0, [&] {
             heap.detach();
             heap.attach(0);
         });
@@ -309,7 +317,7 @@ struct VisitAndUse : Base<2, Fence, Size> {
     static constexpr unsigned kept = Size > size ? of_one - 2 : 0; ///< and the one behind it: the last slot's
     VisitAndUse() {
         this->give(0, of_one);
-        model::as_thread(0, [&] {
+        this->before(0, [&] {
             for (unsigned i = 0; i < of_one; ++i) {
                 if (i / 2 != kept / 2) {
                     this->free(i);
@@ -369,7 +377,7 @@ template <bool Fence>
 struct GatherAndVisit : Base<2, Fence, gathered_size> {
     GatherAndVisit() {
         this->give(0, 6);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             this->free(0);
             this->free(1);
         });
@@ -394,7 +402,7 @@ struct GatherAndStep : Base<2, true, paired_size> {
     static_assert(step % 2 == 0 && step < 2 * of_one);
     GatherAndStep() {
         give(0, step + 1);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             for (unsigned i = 0; i < step; ++i) {
                 free(i); // the first one is in no chain
             }
@@ -439,7 +447,7 @@ template <bool Fence>
 struct RemoteAndVisit : Base<2, Fence> {
     RemoteAndVisit() {
         this->give(0, of_one);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             for (unsigned i = 0; i < 3; ++i) {
                 this->free(i);
             }
@@ -490,7 +498,7 @@ template <std::size_t Size>
 struct VisitAndNotice : Base<2, true, Size> {
     VisitAndNotice() {
         this->give(0, of_one);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             this->free(0);
             this->free(1);
         });
@@ -512,12 +520,12 @@ const model::Kernel<VisitAndNotice<2 * size>, 2>
 struct VisitAndTold : Base<2> {
     VisitAndTold() {
         give(0, of_one + 1);
-        model::as_thread(0, [&] {
+        this->before(0, [&] {
             for (unsigned i = 0; i < 4; ++i) {
                 free(i);
             }
         });
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             free(4);
             free(5);
         });
@@ -538,7 +546,7 @@ template <bool Fence>
 struct VisitAndEnd : Base<3, Fence> {
     VisitAndEnd() {
         this->give(0, 3);
-        model::as_thread(0, [&] { this->free(2); });
+        this->before(0, [&] { this->free(2); });
     }
     void thread(unsigned i) {
         if (i == 0) {
@@ -582,7 +590,7 @@ template <Does Owner, bool Frees>
 struct WantedByTwo : Wanted<3> {
     WantedByTwo() {
         give(0, of_one);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             for (unsigned i = 0; i < 4; ++i) {
                 free(i);
             }
@@ -620,12 +628,12 @@ const model::Kernel<WantedByTwo<Does::end, false>, 3>
 struct WantedStill : Wanted<3> {
     WantedStill() {
         give(0, of_one);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             for (unsigned i = 0; i < 4; ++i) {
                 free(i);
             }
         });
-        model::as_thread(0, [&] { heap.heaps[0]->holdings().empty_tray(); });
+        this->before(0, [&] { heap.heaps[0]->holdings().empty_tray(); });
         model::name(&heap.heaps[0]->tray().wanted, "wanted");
     }
     void thread(unsigned i) {
@@ -645,12 +653,12 @@ struct WantedBoth : Wanted<2> {
     WantedBoth() {
         give(0, of_one);
         give(1, of_one);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             for (unsigned i = 0; i < 4; ++i) {
                 free(i);
             }
         });
-        model::as_thread(0, [&] {
+        this->before(0, [&] {
             for (unsigned i = of_one; i < of_one + 4; ++i) {
                 free(i);
             }
@@ -671,7 +679,7 @@ struct Fork : Base<2, Fence> {
     Fork() {
         this->give(0, 3);
         this->give(1, 2);
-        model::as_thread(0, [&] { this->free(2); });
+        this->before(0, [&] { this->free(2); });
     }
     bool lost[2 * of_one] = {};
     void thread(unsigned i) {
@@ -708,7 +716,7 @@ template <bool Alone>
 struct GatherAndFork : Base<2, true, gathered_size> {
     GatherAndFork() {
         give(0, 5);
-        model::as_thread(1, [&] {
+        this->before(1, [&] {
             free(0);
             free(1);
         });
@@ -917,7 +925,7 @@ const model::Kernel<TakeAndStep, 2> take_and_step("flagship.notice.step");
 struct PutBack : Base<2> {
     PutBack() {
         give(0, 3);
-        model::as_thread(0, [&] {
+        this->before(0, [&] {
             free(1);
             free(2);
         });

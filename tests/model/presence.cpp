@@ -49,6 +49,10 @@ struct Heap {
         if (owner.load(std::memory_order_acquire) == this) {
             ++block;
         }
+    }
+    /// As a free of a long superblock.
+    void free_and_end() {
+        free_fast();
         presence.end();
     }
     void malloc_fast() {
@@ -56,13 +60,9 @@ struct Heap {
         if (int *const s = bin.load(std::memory_order_acquire); s != &nothing) {
             ++*s;
         }
-        presence.end();
     }
     /// Another bin, which is empty.
-    void malloc_elsewhere() {
-        presence.begin(the_bin + 1);
-        presence.end();
-    }
+    void malloc_elsewhere() { presence.begin(the_bin + 1); }
     void slow() {
         const sync::Inside inside(presence);
         ++contents;
@@ -92,7 +92,7 @@ struct Heap {
     }
 };
 
-enum class Path : unsigned char { free, malloc, elsewhere, slow };
+enum class Path : unsigned char { free, free_and_end, malloc, elsewhere, slow };
 
 template <Path First, Path Second, bool Keep, unsigned Visitors = 1>
 struct Visited : Heap {
@@ -100,6 +100,8 @@ struct Visited : Heap {
         switch (p) {
         case Path::free:
             return free_fast();
+        case Path::free_and_end:
+            return free_and_end();
         case Path::malloc:
             return malloc_fast();
         case Path::elsewhere:
@@ -118,10 +120,12 @@ struct Visited : Heap {
     }
 };
 
-constexpr Path f = Path::free, m = Path::malloc, e = Path::elsewhere, s = Path::slow;
+constexpr Path f = Path::free, l = Path::free_and_end, m = Path::malloc, e = Path::elsewhere, s = Path::slow;
 
 const model::Kernel<Visited<f, f, true>, 2> take_free("presence.free.taken");
 const model::Kernel<Visited<f, f, false>, 2> back_free("presence.free.put_back");
+const model::Kernel<Visited<l, l, true>, 2> take_long("presence.free_and_end.taken");
+const model::Kernel<Visited<l, f, false>, 2> back_long("presence.free_and_end.put_back");
 const model::Kernel<Visited<m, m, true>, 2> take_malloc("presence.malloc.taken");
 const model::Kernel<Visited<m, m, false>, 2> back_malloc("presence.malloc.put_back");
 const model::Kernel<Visited<e, m, true>, 2> take_elsewhere("presence.elsewhere.taken");

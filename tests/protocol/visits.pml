@@ -117,6 +117,13 @@ inline owner_uses(b) { // reads, changes, writes back
     atomic { store(DATA(b), 1 - found); truth[b] = 1 - truth[b]; ends_using(b) }
 }
 
+inline may_end() { // O4, where the superblock is a long one
+    if
+    :: store(MARK, NULL)
+    :: true
+    fi
+}
+
 inline owner_frees() {
     store(MARK, AT(s)); // O1
     load(OWNER(s), found); // O2
@@ -124,7 +131,7 @@ inline owner_frees() {
     :: found == MINE -> owner_uses(s) // O3
     :: else // a remote free, which is for anybody
     fi;
-    store(MARK, NULL) // O4
+    may_end()
 }
 
 inline owner_allocates() {
@@ -139,7 +146,7 @@ inline owner_allocates() {
     :: found != NULL -> s = found - 1; owner_uses(s) // O3
     :: else
     fi;
-    store(MARK, NULL) // O4
+    may_end()
 }
 
 inline owner_works_inside() {

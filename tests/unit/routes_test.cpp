@@ -41,6 +41,32 @@ TEST(Routes, ARunThatWaitsForItsThreadIsTakenAgainAndIsNoSurplus) {
     heap->detach();
 }
 
+struct Marked : Flagship<Counting> {
+    sync::Presence::Thing mark() {
+        sync::Presence::Thing at = 0;
+        EXPECT_TRUE(this->Routes::threads_.mine()->presence().owner_uses(at));
+        return at;
+    }
+};
+
+/// One of its superblock, which is small; a long one is let go at once.
+TEST(Routes, AFastPathLeavesItsMark) {
+    const auto heap = std::make_unique<Marked>();
+    void *const small[] = {heap->malloc(64), heap->malloc(64), heap->malloc(64)};
+    EXPECT_EQ(heap->mark(), FlagshipClasses::class_of(64));
+    heap->free(small[1]);
+    EXPECT_EQ(heap->mark(), address_of(owner_line_of(first_line_at(address_of(small[1])))));
+    void *const large[] = {heap->malloc(20'000), heap->malloc(20'000), heap->malloc(20'000)};
+    EXPECT_EQ(heap->mark(), sync::Presence::nothing);
+    heap->free(small[0]);
+    heap->free(large[1]);
+    EXPECT_EQ(heap->mark(), sync::Presence::nothing);
+    for (void *const p : {small[2], large[0], large[2]}) {
+        heap->free(p);
+    }
+    heap->detach();
+}
+
 Statistics figures(Flagship<Counting> &heap) {
     Statistics now;
     heap.statistics(now);

@@ -356,6 +356,30 @@ TEST_F(VisitTest, AMallocThatHasBegunKeepsItsBin) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+/// Fast paths do not end their sections: what the last one was on stays until the next one.
+TEST_F(VisitTest, WhatTheLastFastPathWasOnStays) {
+    std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB);
+    free(heap_, heap_.malloc_class(0));
+    blocks.push_back(heap_.malloc_class(class_of_64));
+    void *const last = heap_.try_malloc_small(64);
+    ASSERT_NE(last, nullptr);
+    OwnerLine *const used = heap_.bins().at(class_of_64);
+    free_elsewhere(blocks);
+    ASSERT_TRUE(retire());
+    EXPECT_TRUE(heap_.bins().is_empty(0));
+    EXPECT_EQ(heap_.bins().at(class_of_64), used);
+    EXPECT_TRUE(owns(heap_, used));
+    EXPECT_LE(heap_.holdings().held(), Discipline::slack + slot_size);
+    EXPECT_EQ(heap_.try_malloc_small(1), nullptr); // a section on another bin
+    ASSERT_TRUE(retire());
+    EXPECT_TRUE(heap_.bins().is_empty(class_of_64));
+    expect_accounts(heap_);
+    expect_invariant(heap_);
+    free(heap_, last);
+    heap_.hand_over();
+    EXPECT_EQ(superblocks(), 0u);
+}
+
 /// The system has no heavy fence, as is known from some moment on.
 class FencedVisitTest : public VisitTest {
 protected:

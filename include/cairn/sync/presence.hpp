@@ -7,10 +7,10 @@
 // Needs:   a heavy fence (platform/fence.hpp); where there is none, nobody gets in but the owner, unless that one has no
 //          short sections, and passes a fence before each long one (fence_from_now_on).
 // Keeps:   while a visitor is in, the owner is not between enter() and leave(). It may be in its short sections, begin()
-//          to end(), on whatever the visitor has not taken from it.
+//          to the next mark, on whatever the visitor has not taken from it.
 // Threads: enter, leave, begin, end: the owner; try_visit, end_visit, owner_uses: any.
 // Errors:  try_visit() answers false at once when the owner is inside, even if it is asleep there: nobody waits for it.
-// Cost:    the owner: two stores a section, no fence. A visitor: a lock and two heavy fences. Fenced: the owner a fence for
+// Cost:    the owner: a store a section, two with end(), no fence. A visitor: a lock and two heavy fences. Fenced: the owner a fence for
 //          each section, the visitor one.
 // Source:  biased locking with the cost on the stranger's side: Dice, Huang, Yang, "Asymmetric Dekker
 //          synchronization", 2001. What is a critical section there is told apart by the mark here.
@@ -32,7 +32,8 @@ public:
     using Thing = std::uintptr_t;
     static constexpr Thing nothing = ~Thing{0};
 
-    /// A short section. Whatever it relies on has to be read after this.
+    /// A short section. Whatever it relies on has to be read after this. It need not be ended: until the next one begins visitors take
+    /// the owner for still in it, and leave alone what it is on.
     CAIRN_INLINE void begin(const void *at) { begin(address_of(at)); }
     CAIRN_INLINE void begin(Thing at) {
         // With the light fence: Dekker pair with a visitor, which takes things away, then makes us pass a fence, then

@@ -38,7 +38,7 @@ public:
     }
 
     /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its
-    /// first block is damaged: malloc_class() knows what to do, and the section that was begun is still to be ended.
+    /// first block is damaged: malloc_class() knows what to do. The mark stays: for visitors the bin is in use until the next section.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
         const unsigned c = Classes::small_class_of(size);
         presence_.begin(c);
@@ -46,9 +46,7 @@ public:
         if (CAIRN_UNLIKELY(!superblock::can_pop(s, slot_size))) {
             return nullptr;
         }
-        void *const block = superblock::pop_unchecked(s);
-        presence_.end();
-        return block;
+        return superblock::pop_unchecked(s);
     }
 
     /// The same for any class; nothing is left to be ended.
