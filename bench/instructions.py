@@ -27,20 +27,22 @@ def read_arguments(arguments):
                         help="bytes of a block (8,64,512)")
     parser.add_argument("--batches", type=numbers, default=[1, 64], metavar="LIST",
                         help="blocks allocated before the first is freed (1,64)")
+    parser.add_argument("--call", default="malloc", choices=["malloc", "calloc", "aligned_alloc", "posix_memalign"],
+                        help="what allocates, the latter two to 64 bytes (malloc)")
     parser.add_argument("--pairs", type=positive, default=64000, metavar="N", help="pairs in the shorter run (64000)")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR",
                         help="the build to take programs and libcairn.so from (build/release)")
     return parser.parse_args(arguments)
 
 
-def instructions(program, allocator, size, batch, pairs):
+def instructions(command, allocator, size, batch, pairs):
     """All instructions of one process; None if it did not end well."""
     environment = {**measure.clean_environment(), **allocator.environment}
     if allocator.library is not None:
         environment["LD_PRELOAD"] = allocator.library
     with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
         counts = os.path.join(folder, "callgrind.out")
-        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, program,
+        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command,
                               "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)],
                              env=environment, capture_output=True, text=True)
         if run.returncode != 0 or not os.path.exists(counts):
@@ -49,10 +51,10 @@ def instructions(program, allocator, size, batch, pairs):
             return int(re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE).group(1))
 
 
-def a_pair(program, allocator, size, batch, pairs):
+def a_pair(command, allocator, size, batch, pairs):
     """The second half of the longer run: start and warm-up are in both, and cancel out."""
-    short = instructions(program, allocator, size, batch, pairs)
-    long = instructions(program, allocator, size, batch, 2 * pairs)
+    short = instructions(command, allocator, size, batch, pairs)
+    long = instructions(command, allocator, size, batch, 2 * pairs)
     return None if short is None or long is None else (long - short) / pairs
 
 
@@ -67,7 +69,7 @@ def main(arguments):
     lines = [["instructions a pair", *("%d B%s" % (size, "" if batch == 1 else " x %d" % batch)
                                        for size, batch in cases)]]
     for allocator in chosen:
-        figures = [a_pair(program, allocator, size, batch, options.pairs) for size, batch in cases]
+        figures = [a_pair([program, "--call", options.call], allocator, size, batch, options.pairs) for size, batch in cases]
         lines.append(["  " + allocator.name, *(report.number(figure, "%.1f") for figure in figures)])
     print("\n".join(report.aligned(lines)))
     return 0

@@ -55,6 +55,10 @@ public:
     void *try_malloc(std::size_t size) { return malloc(size); }
     static void *try_malloc_long(std::size_t) { return nullptr; }
     static void *malloc_slow(std::size_t) { return nullptr; }
+    void *try_memalign(std::size_t wanted, std::size_t size) { return memalign(wanted, size); }
+    static void *memalign_slow(std::size_t, std::size_t) { return nullptr; }
+    void *try_malloc_zeroed(std::size_t size) { return malloc_zeroed(size); }
+    static void *malloc_zeroed_slow(std::size_t) { return nullptr; }
 };
 
 inline constinit Heap heap;

@@ -28,8 +28,31 @@ CAIRN_NOINLINE void *malloc_later(std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : with_errno(heap.malloc_slow(size));
 }
 
-void *aligned(std::size_t alignment, std::size_t size) {
-    return with_errno(heap.memalign(alignment, size));
+CAIRN_NOINLINE void *calloc_later(std::size_t bytes) {
+    return with_errno(heap.malloc_zeroed_slow(bytes));
+}
+
+CAIRN_NOINLINE void *aligned_later(std::size_t alignment, std::size_t size) {
+    return with_errno(heap.memalign_slow(alignment, size));
+}
+
+CAIRN_INLINE void *aligned(std::size_t alignment, std::size_t size) {
+    void *const p = heap.try_memalign(alignment, size);
+    return CAIRN_LIKELY(p != nullptr) ? p : aligned_later(alignment, size);
+}
+
+CAIRN_COLD void *invalid() {
+    errno = EINVAL;
+    return nullptr;
+}
+
+CAIRN_NOINLINE int posix_memalign_later(void **out, std::size_t alignment, std::size_t size) {
+    void *const p = heap.memalign_slow(alignment, size);
+    if (p == nullptr) {
+        return ENOMEM;
+    }
+    *out = p;
+    return 0;
 }
 
 } // namespace
@@ -55,7 +78,8 @@ CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) {
     if (CAIRN_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
         return out_of_memory();
     }
-    return with_errno(heap.malloc_zeroed(bytes));
+    void *const p = heap.try_malloc_zeroed(bytes);
+    return CAIRN_LIKELY(p != nullptr) ? p : calloc_later(bytes);
 }
 
 CAIRN_EXPORT void *realloc(void *p, std::size_t size) {
@@ -85,29 +109,21 @@ CAIRN_EXPORT void free_aligned_sized(void *p, std::size_t, std::size_t) {
 }
 
 CAIRN_EXPORT void *aligned_alloc(std::size_t alignment, std::size_t size) {
-    if (!cairn::is_power_of_two(alignment)) {
-        errno = EINVAL;
-        return nullptr;
-    }
-    return aligned(alignment, size);
+    return CAIRN_LIKELY(cairn::is_power_of_two(alignment)) ? aligned(alignment, size) : invalid();
 }
 
 /// glibc's memalign rounds an odd alignment up to the next power of two.
 CAIRN_EXPORT void *memalign(std::size_t alignment, std::size_t size) {
-    if (alignment > SIZE_MAX / 2 + 1) {
-        errno = EINVAL;
-        return nullptr;
-    }
-    return aligned(std::bit_ceil(alignment), size);
+    return CAIRN_LIKELY(alignment <= SIZE_MAX / 2 + 1) ? aligned(std::bit_ceil(alignment), size) : invalid();
 }
 
 CAIRN_EXPORT int posix_memalign(void **out, std::size_t alignment, std::size_t size) {
     if (!cairn::is_power_of_two(alignment) || alignment < sizeof(void *)) {
         return EINVAL;
     }
-    void *const p = heap.memalign(alignment, size);
-    if (p == nullptr) {
-        return ENOMEM;
+    void *const p = heap.try_memalign(alignment, size);
+    if (CAIRN_UNLIKELY(p == nullptr)) {
+        return posix_memalign_later(out, alignment, size);
     }
     *out = p;
     return 0;

@@ -113,6 +113,10 @@ CAIRN_NOINLINE void *allocate_later(const void *caller, std::size_t size) {
     void *const p = try_later(size);
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(caller, size);
 }
+CAIRN_NOINLINE void *allocate_later(const void *caller, std::size_t size, std::align_val_t alignment) {
+    void *const p = try_aligned(size, alignment);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(caller, size, alignment);
+}
 CAIRN_NOINLINE void *try_allocate_later(const void *caller, std::size_t size, const std::nothrow_t &form) {
     void *const p = try_later(size);
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(caller, size, form);
@@ -124,8 +128,9 @@ CAIRN_INLINE void *allocate(std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : allocate_later(__builtin_return_address(0), size);
 }
 CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
-    void *const p = try_aligned(size, alignment);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(__builtin_return_address(0), size, alignment);
+    const auto to = static_cast<std::size_t>(alignment);
+    void *const p = CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.try_memalign(to, size) : nullptr;
+    return CAIRN_LIKELY(p != nullptr) ? p : allocate_later(__builtin_return_address(0), size, alignment);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
     void *const p = heap.try_malloc(size);

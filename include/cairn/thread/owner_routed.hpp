@@ -8,11 +8,12 @@
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any. A fast path is a section (sync::Presence); where it goes on as a slow path, that ends it.
 // Errors:  nullptr when out of memory; errno is the business of the C interface.
-// Cost:    malloc and the owner's free: no lock, no atomic read-modify-write; a remote free: one
+// Cost:    malloc, memalign, malloc_zeroed and the owner's free: no lock, no atomic read-modify-write; a remote free: one
 //          compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
+#include <cairn/core/clear.hpp>
 #include <cairn/thread/freeing.hpp>
 
 #include <cstring>
@@ -54,6 +55,17 @@ public:
 
     /// `alignment` is a power of two.
     void *memalign(std::size_t alignment, std::size_t size) {
+        void *const p = try_memalign(alignment, size);
+        return CAIRN_LIKELY(p != nullptr) ? p : memalign_slow(alignment, size);
+    }
+
+    /// Its parts, as those of malloc. Blocks of up to Classes::table_limit are aligned as their size is.
+    CAIRN_INLINE void *try_memalign(std::size_t alignment, std::size_t size) {
+        const std::size_t rounded = align_up(size, alignment);
+        return CAIRN_LIKELY(rounded != 0) ? try_malloc(rounded)
+                                          : nullptr; // nothing is asked for, or too much
+    }
+    CAIRN_NOINLINE void *memalign_slow(std::size_t alignment, std::size_t size) {
         if (CAIRN_LIKELY(this->serves_from_superblock(size, alignment))) {
             const unsigned c = Classes::aligned_class_of(size, alignment);
             void *const p = threads_.mine()->try_malloc_class(c);
@@ -65,19 +77,26 @@ public:
 
     /// Zeroed memory; what the kernel has just cleared is not cleared again.
     void *malloc_zeroed(std::size_t size) {
+        void *const p = try_malloc_zeroed(size);
+        return CAIRN_LIKELY(p != nullptr) ? p : malloc_zeroed_slow(size);
+    }
+
+    /// Its parts, as those of malloc.
+    CAIRN_INLINE void *try_malloc_zeroed(std::size_t size) {
+        void *const p = try_malloc(size);
+        return CAIRN_LIKELY(p != nullptr) ? clear_block(p, size) : nullptr;
+    }
+    CAIRN_NOINLINE void *malloc_zeroed_slow(std::size_t size) {
         if (size > Classes::largest) {
             bool clean = false;
-            void *p = this->malloc_long(size, 1, clean);
+            void *const p = this->malloc_long(size, 1, clean);
             if (p != nullptr && !clean) {
                 platform::vm::clear(p, size);
             }
             return p;
         }
-        void *p = malloc(size);
-        if (CAIRN_LIKELY(p != nullptr)) {
-            std::memset(p, 0, size);
-        }
-        return p;
+        void *const p = malloc_later(size);
+        return CAIRN_LIKELY(p != nullptr) ? std::memset(p, 0, size) : nullptr;
     }
 
     /// A block of `size` with the old one's contents, in place where that is possible; nullptr, and the old
