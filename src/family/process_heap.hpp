@@ -57,6 +57,9 @@ public:
     static void *malloc_slow(std::size_t) { return nullptr; }
     void *try_memalign(std::size_t wanted, std::size_t size) { return memalign(wanted, size); }
     static void *memalign_slow(std::size_t, std::size_t) { return nullptr; }
+    static std::size_t quick_size(void *) { return 0; }
+    static bool stays(std::size_t, std::size_t) { return false; }
+    void *reallocate_slow(void *p, std::size_t, std::size_t size) { return reallocate(p, size); }
     void *try_malloc_zeroed(std::size_t size) { return malloc_zeroed(size); }
     static void *malloc_zeroed_slow(std::size_t) { return nullptr; }
 };

@@ -41,6 +41,18 @@ CAIRN_INLINE void *aligned(std::size_t alignment, std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : aligned_later(alignment, size);
 }
 
+/// `before`: as told by quick_size, which knows nothing of a null pointer.
+CAIRN_NOINLINE void *realloc_later(void *p, std::size_t before, std::size_t size) {
+    if (p == nullptr) {
+        return malloc(size);
+    }
+    if (size == 0) { // as glibc does: a free
+        heap.free(p);
+        return nullptr;
+    }
+    return with_errno(heap.reallocate_slow(p, before, size));
+}
+
 CAIRN_COLD void *invalid() {
     errno = EINVAL;
     return nullptr;
@@ -83,14 +95,8 @@ CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) {
 }
 
 CAIRN_EXPORT void *realloc(void *p, std::size_t size) {
-    if (p == nullptr) {
-        return malloc(size);
-    }
-    if (size == 0) { // as glibc does: a free
-        heap.free(p);
-        return nullptr;
-    }
-    return with_errno(heap.reallocate(p, size));
+    const std::size_t before = heap.quick_size(p);
+    return CAIRN_LIKELY(size != 0 && heap.stays(before, size)) ? p : realloc_later(p, before, size);
 }
 
 CAIRN_EXPORT void *reallocarray(void *p, std::size_t count, std::size_t size) {

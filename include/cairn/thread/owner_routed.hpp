@@ -102,8 +102,20 @@ public:
     /// A block of `size` with the old one's contents, in place where that is possible; nullptr, and the old
     /// one is untouched, when out of memory. p is a live block.
     void *reallocate(void *p, std::size_t size) {
-        const OwnerLine *const quick = superblock::quick_find(address_of(p));
-        std::size_t before = CAIRN_LIKELY(quick != nullptr) ? shared_of(quick)->block_size : 0;
+        const std::size_t before = quick_size(p);
+        return CAIRN_LIKELY(stays(before, size)) ? p : reallocate_slow(p, before, size);
+    }
+
+    /// Its parts, as those of malloc. The length of a live block, 0 where that takes longer to know.
+    CAIRN_INLINE static std::size_t quick_size(void *p) {
+        const OwnerLine *const s = superblock::quick_find(address_of(p));
+        return CAIRN_LIKELY(s != nullptr) ? shared_of(s)->block_size : 0;
+    }
+    /// Whether a block of that length does: one that would be half empty is given up for a shorter one.
+    CAIRN_INLINE static bool stays(std::size_t before, std::size_t size) {
+        return size <= before && size >= before / 2 && before != 0;
+    }
+    void *reallocate_slow(void *p, std::size_t before, std::size_t size) {
         if (CAIRN_UNLIKELY(before == 0)) {
             const Found found = superblock::find(p, "realloc of");
             if (found.kind != Found::block) {
@@ -111,7 +123,7 @@ public:
             }
             before = this->size_of(found, p, "realloc of");
         }
-        return size <= before && size >= before / 2 ? p : move(p, before, size);
+        return stays(before, size) ? p : move(p, before, size);
     }
 
 private:
@@ -129,7 +141,7 @@ private:
             size < before ? this->note_surplus() : this->note_growth();
             return same;
         }
-        return size <= before && size >= before / 2 ? p : move(p, before, size); // not worth a copy
+        return stays(before, size) ? p : move(p, before, size); // not worth a copy
     }
 
     void *move(void *p, std::size_t before, std::size_t size) {
