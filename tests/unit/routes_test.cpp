@@ -83,7 +83,7 @@ void expect_same_live(const Statistics &a, const Statistics &b) {
 
 TEST(Routes, AReallocLeavesWhatAMallocOfItsSizeWouldTake) {
     const auto heap = std::make_unique<Flagship<Counting>>();
-    constexpr std::size_t sizes[] = {16, 5000, 40000, 3 * slot_size, 1_MiB, 20_MiB, 60_MiB};
+    constexpr std::size_t sizes[] = {0, 16, 5000, 40000, 3 * slot_size, 1_MiB, 20_MiB, 60_MiB};
     for (const std::size_t from : sizes) {
         for (const std::size_t to : sizes) {
             heap->free(heap->malloc(1));

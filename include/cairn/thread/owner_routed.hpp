@@ -13,7 +13,7 @@
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
-#include <cairn/core/clear.hpp>
+#include <cairn/platform/clear.hpp>
 #include <cairn/thread/freeing.hpp>
 
 #include <cstring>
@@ -84,7 +84,7 @@ public:
     /// Its parts, as those of malloc.
     CAIRN_INLINE void *try_malloc_zeroed(std::size_t size) {
         void *const p = try_malloc(size);
-        return CAIRN_LIKELY(p != nullptr) ? clear_block(p, size) : nullptr;
+        return CAIRN_LIKELY(p != nullptr) ? platform::clear_block(p, size) : nullptr;
     }
     CAIRN_NOINLINE void *malloc_zeroed_slow(std::size_t size) {
         if (size > Classes::largest) {

@@ -13,7 +13,7 @@
 
 #include <cstring>
 
-namespace cairn {
+namespace cairn::platform {
 
 /// Sets the first `bytes` to zero, and perhaps those up to the next multiple of 8. Returns the block, so that it may end a function
 /// as memset may: by a jump.
@@ -40,4 +40,4 @@ CAIRN_INLINE void *clear_block(void *block, std::size_t bytes) {
     return block;
 }
 
-} // namespace cairn
+} // namespace cairn::platform
