@@ -66,10 +66,11 @@ def main(arguments):
         return 2
     chosen = choose_allocators(options.allocators, options.build)
     cases = [(size, batch) for size in options.sizes for batch in options.batches]
+    command = [program, "--call", options.call]
     lines = [["instructions a pair", *("%d B%s" % (size, "" if batch == 1 else " x %d" % batch)
                                        for size, batch in cases)]]
     for allocator in chosen:
-        figures = [a_pair([program, "--call", options.call], allocator, size, batch, options.pairs) for size, batch in cases]
+        figures = [a_pair(command, allocator, size, batch, options.pairs) for size, batch in cases]
         lines.append(["  " + allocator.name, *(report.number(figure, "%.1f") for figure in figures)])
     print("\n".join(report.aligned(lines)))
     return 0

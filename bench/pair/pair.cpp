@@ -20,7 +20,7 @@ void keep(void *block) {
     asm volatile("" : : "r"(block) : "memory");
 }
 
-// Each by its address, so that the compiler keeps the call that is asked for.
+// What allocates, chosen when this is compiled, so that the choice takes no instruction.
 using Allocate = void *(*)(std::size_t);
 void *by_malloc(std::size_t size) {
     return std::malloc(size);

@@ -52,9 +52,13 @@ void *once_more(std::size_t size, std::size_t alignment) {
 }
 
 /// No alignment but a power of two can be had: what is none gets no memory, as in libstdc++.
-void *try_aligned(std::size_t size, std::align_val_t alignment) {
+CAIRN_INLINE void *try_aligned(std::size_t size, std::align_val_t alignment) {
     const auto to = static_cast<std::size_t>(alignment);
-    return CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.memalign(to, size) : nullptr;
+    return CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.try_memalign(to, size) : nullptr;
+}
+void *try_aligned_later(std::size_t size, std::align_val_t alignment) {
+    const auto to = static_cast<std::size_t>(alignment);
+    return CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.memalign_slow(to, size) : nullptr;
 }
 
 /// Asks the new-handler for memory until there is some, or there is no handler.
@@ -114,8 +118,13 @@ CAIRN_NOINLINE void *allocate_later(const void *caller, std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(caller, size);
 }
 CAIRN_NOINLINE void *allocate_later(const void *caller, std::size_t size, std::align_val_t alignment) {
-    void *const p = try_aligned(size, alignment);
+    void *const p = try_aligned_later(size, alignment);
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_throw(caller, size, alignment);
+}
+CAIRN_NOINLINE void *try_allocate_later(const void *caller, std::size_t size, std::align_val_t alignment,
+                                        const std::nothrow_t &form) {
+    void *const p = try_aligned_later(size, alignment);
+    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(caller, size, alignment, form);
 }
 CAIRN_NOINLINE void *try_allocate_later(const void *caller, std::size_t size, const std::nothrow_t &form) {
     void *const p = try_later(size);
@@ -128,8 +137,7 @@ CAIRN_INLINE void *allocate(std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : allocate_later(__builtin_return_address(0), size);
 }
 CAIRN_INLINE void *allocate(std::size_t size, std::align_val_t alignment) {
-    const auto to = static_cast<std::size_t>(alignment);
-    void *const p = CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.try_memalign(to, size) : nullptr;
+    void *const p = try_aligned(size, alignment);
     return CAIRN_LIKELY(p != nullptr) ? p : allocate_later(__builtin_return_address(0), size, alignment);
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
@@ -138,7 +146,9 @@ CAIRN_INLINE void *try_allocate(std::size_t size, const std::nothrow_t &form) {
 }
 CAIRN_INLINE void *try_allocate(std::size_t size, std::align_val_t alignment, const std::nothrow_t &form) {
     void *const p = try_aligned(size, alignment);
-    return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(__builtin_return_address(0), size, alignment, form);
+    return CAIRN_LIKELY(p != nullptr)
+               ? p
+               : try_allocate_later(__builtin_return_address(0), size, alignment, form);
 }
 
 } // namespace
