@@ -115,6 +115,38 @@ struct Spares {
 const model::Kernel<Spares, 2> spares_two("spares.two");
 const model::Kernel<Spares, 3> spares_three("spares.three");
 
+/// Long runs in places of their own, for both of which there is no room, while all places are emptied: they never have more
+/// than they may, and what is counted is what lies there.
+struct LongSpares {
+    OwnerLine runs[2]{};
+    SpareRuns spares;
+
+    LongSpares() {
+        for (unsigned i = 0; i < 2; ++i) {
+            runs[i].slots = SpareRuns::long_slots / 2 + 1;
+            spares.note(i, &runs[i]);
+            for (unsigned turn = 1; turn < SpareRuns::least_turns; ++turn) {
+                model::check(spares.put(i, &runs[i]) == &runs[i], "it waits too soon");
+            }
+        }
+    }
+    void thread(unsigned i) {
+        if (i < 2) {
+            ++runs[i].carved; // any field: who races with this is found
+            spares.put(i, &runs[i]);
+        } else if (OwnerLine *const run = spares.take(0)) {
+            ++run->carved;
+        }
+    }
+    void finish() {
+        const unsigned lie = spares.slots(0) + spares.slots(1);
+        model::check(lie <= SpareRuns::long_slots, "more lies there than may");
+        model::check(spares.long_bytes() == lie * slot_size, "more or less is counted than lies there");
+        model::outcome(lie != 0 ? "one" : "none");
+    }
+};
+const model::Kernel<LongSpares, 3> spares_long("spares.long", {.outcomes = "none, one"});
+
 /// One pops and pushes back, another one pops two and pushes the first one back: ABA.
 struct Aba : StackBase<2> {
     void thread(unsigned i) {

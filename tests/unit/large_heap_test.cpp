@@ -140,6 +140,57 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     expect_live(2 * 4 * slot_size + 4 * slot_size, 5);
 }
 
+/// Elsewhere it is wanted sooner: by a block that grows, or one of another length.
+TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
+    constexpr std::size_t size = 5_MiB;
+    bool clean = false;
+    const auto malloc = [&](unsigned who) {
+        void *const spare = heap_.malloc_spare(size, 16, who);
+        return line_of(spare != nullptr ? spare : heap_.malloc(size, 16, clean, who));
+    };
+    const auto in_turns = [&](unsigned who) {
+        for (unsigned turn = 1; turn < SpareRuns::least_turns; ++turn) {
+            EXPECT_EQ(heap_.free(malloc(who), who), Freed::run) << turn;
+        }
+    };
+    in_turns(1);
+    OwnerLine *const first = malloc(1);
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
+    EXPECT_EQ(heap_.spares(), size);
+    EXPECT_EQ(heap_.free(first, 1), Freed::nothing);
+    Statistics now;
+    heap_.statistics(now);
+    EXPECT_EQ(now.free_dirty, size);
+    EXPECT_EQ(malloc(1), first);
+    EXPECT_EQ(heap_.spares(), 0u);
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
+    EXPECT_FALSE(heap_.fits_used_run(6_MiB, 16)) << "for which it is given up";
+    EXPECT_EQ(heap_.spares(), 0u);
+    EXPECT_FALSE(heap_.give_up_long_spares());
+    EXPECT_EQ(malloc(1), first);
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
+    EXPECT_TRUE(heap_.fits_used_run(size, 16));
+    EXPECT_EQ(malloc(1), first);
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
+
+    in_turns(2);
+    EXPECT_EQ(heap_.free(malloc(2), 2), Freed::run) << "all of them have 8 MiB";
+    EXPECT_EQ(heap_.spares(), size);
+    EXPECT_EQ(malloc(1), first);
+
+    OwnerLine *const second = malloc(1);
+    EXPECT_EQ(heap_.free(first, 1), Freed::run) << "there is a later one";
+    EXPECT_EQ(heap_.free(second, 1), Freed::run) << "and then it is the first in turn";
+    EXPECT_EQ(heap_.spares(), 0u);
+    expect_live(0, 0);
+
+    EXPECT_EQ(heap_.free(malloc(1), 1), Freed::run) << "the second";
+    EXPECT_EQ(heap_.free(malloc(1), 1), Freed::kept_long);
+    runs_.repair_after_fork();
+    heap_.repair_after_fork();
+    EXPECT_EQ(heap_.spares(), 0u);
+}
+
 TEST_F(LargeHeapTest, ThreadsWithHomesOfTheirOwnDoNotMeet) {
     bool clean = false;
     const auto stripe = [&](unsigned who) {

@@ -191,6 +191,34 @@ TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
     EXPECT_EQ(levels->runs().dirty_bytes(), 2 * slot_size);
 }
 
+/// A long run that waits is surplus as any other, and does not when more memory is touched than ever was.
+TEST(Levels, ALongRunThatWaitsIsForGrowth) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    bool clean = false;
+    const auto turn = [&] {
+        auto &blocks = levels->long_blocks();
+        void *const spare = blocks.malloc_spare(1_MiB, 16, 3);
+        void *const p = spare != nullptr ? spare : blocks.malloc(1_MiB, 16, clean, 3);
+        levels->long_blocks().free(superblock::find(p, "free of"), p, 3);
+    };
+    const auto turns = [&] {
+        for (unsigned i = 0; i < SpareRuns::least_turns; ++i) {
+            turn();
+        }
+    };
+    turns();
+    EXPECT_EQ(levels->surplus_bytes(), 1_MiB);
+    EXPECT_EQ(levels->runs().dirty_bytes(), 0u);
+    EXPECT_TRUE(levels->has_grown()) << "by the first of them";
+    EXPECT_EQ(levels->runs().dirty_bytes(), 1_MiB);
+    turns();
+    EXPECT_EQ(levels->runs().dirty_bytes(), 0u);
+    EXPECT_FALSE(levels->has_grown());
+    EXPECT_EQ(levels->runs().dirty_bytes(), 0u) << "nothing has grown";
+    EXPECT_NE(levels->long_blocks().malloc(2_MiB, 16, clean, 1), nullptr);
+    EXPECT_EQ(levels->surplus_bytes(), levels->runs().dirty_bytes()) << "a longer one was asked for";
+}
+
 /// Whoever asks: memory that lies free in anybody's stripe counts, and that of huge blocks.
 TEST(Levels, ASurplusIsOverAllStripes) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);

@@ -2,7 +2,7 @@
 //
 // Large heap: blocks of 64 KiB to a segment, each a run of slots.
 //
-// Adds:    malloc, free, and growing or shrinking in place; a block of up to 256 KiB goes to who has just freed one like it.
+// Adds:    malloc, free, and growing or shrinking in place; a block of up to 8 MiB goes to who has just freed one like it.
 // Needs:   RunHeap below.
 // Keeps:   the block's size stands in its descriptor, and whether it is live too: not among the slots' kinds, of which 64 share
 //          a line.
@@ -23,7 +23,6 @@ class LargeHeap {
 public:
     /// Longer blocks are better off in mappings of their own.
     static constexpr std::size_t largest = window_size / 2;
-
     /// A window holds a run of half its length at no coarser alignment.
     static constexpr std::size_t largest_alignment = window_size / 4;
 
@@ -43,6 +42,7 @@ public:
             return nullptr;
         }
         clean = run.clean;
+        spares_.note(who, run.first);
         live_.add(run.first);
         Segment *const segment = Segment::of(run.first);
         const unsigned slot = segment->slot_of(run.first);
@@ -53,10 +53,11 @@ public:
 
     /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
-        if (size > SpareRuns::longest || !has_spare(large_size::slots_for(size), alignment, who)) {
+        const unsigned slots = large_size::slots_for(size);
+        if (who == SpareRuns::nobody || alignment > slot_size || spares_.slots(who) != slots ||
+            size > SpareRuns::longest) {
             return nullptr;
         }
-        const unsigned slots = large_size::slots_for(size);
         OwnerLine *const spare = spares_.take(who);
         if (spare != nullptr && spare->slots == slots) {
             return begin(spare, size, alignment);
@@ -65,12 +66,20 @@ public:
         return nullptr;
     }
 
-    /// Whether such a block would lie in memory that was used before. A hint: other threads take runs too.
+    /// Whether such a block would lie in memory that was used before; long runs that are kept are given up for it. A hint: other
+    /// threads take runs too.
     bool fits_used_run(std::size_t size, std::size_t alignment) {
-        return runs_.has_dirty(large_size::slots_for(size), slots_of_alignment(alignment));
+        const unsigned slots = large_size::slots_for(size), to = slots_of_alignment(alignment);
+        return runs_.has_dirty(slots, to) || (give_up_long_spares() && runs_.has_dirty(slots, to));
     }
 
-    /// Runs that were kept for who has freed them become free ones. Bytes.
+    /// Bytes in long runs that are kept for who has freed them.
+    std::size_t spares() const { return spares_.long_bytes(); }
+
+    /// When memory grows. Whether there were any.
+    bool give_up_long_spares() { return spares() != 0 && give_up_spares() != 0; }
+
+    /// What is kept becomes free runs. Bytes.
     std::size_t give_up_spares() {
         std::size_t bytes = 0;
         for (unsigned who = 0; who < SpareRuns::places; ++who) {
@@ -96,7 +105,8 @@ public:
 
     static std::size_t size_of(const OwnerLine *first) { return large_size::of(first); }
 
-    enum class Freed : unsigned char { nothing, kept, run }; ///< nothing: the block is not live any more
+    /// nothing: the block is not live any more.
+    enum class Freed : unsigned char { nothing, kept, kept_long, run };
 
     /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.
     Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
@@ -105,11 +115,12 @@ public:
         if (shared_of(first)->starts_below.exchange(0, std::memory_order_relaxed) == 0) {
             return Freed::nothing;
         }
-        if (who != SpareRuns::nobody && first->slots <= SpareRuns::most_slots) {
+        const Freed kept = first->slots <= SpareRuns::short_slots ? Freed::kept : Freed::kept_long;
+        if (who != SpareRuns::nobody) {
             first = spares_.put(who, first);
         }
         retire(first);
-        return first != nullptr ? Freed::run : Freed::kept;
+        return first != nullptr ? Freed::run : kept;
     }
 
     /// True if the block now has room for `size` where it is.
@@ -134,24 +145,15 @@ public:
 
     template <class S>
     void statistics(S &out) const {
-        LiveRuns::Sum all = live_.sum();
-        for (unsigned who = 0; who < SpareRuns::places; ++who) {
-            const std::size_t bytes = spares_.slots(who) * slot_size;
-            all.bytes -= bytes;
-            all.blocks -= bytes != 0;
-            out.free_dirty += bytes;
-        }
-        out.large_live = all.bytes;
-        out.large_live_blocks = all.blocks;
+        const LiveRuns::Sum all = live_.sum(), kept = spares_.sum();
+        out.large_live = all.bytes - kept.bytes;
+        out.large_live_blocks = all.blocks - kept.blocks;
+        out.free_dirty += kept.bytes;
     }
 
 private:
     static unsigned slots_of_alignment(std::size_t alignment) {
         return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
-    }
-
-    bool has_spare(unsigned slots, std::size_t alignment, unsigned who) const {
-        return who != SpareRuns::nobody && alignment <= slot_size && spares_.slots(who) == slots;
     }
 
     static void *begin(OwnerLine *run, std::size_t size, std::size_t alignment) {

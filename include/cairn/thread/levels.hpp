@@ -44,7 +44,6 @@ public:
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }
     RunHeap &runs() { return runs_; }
-
     LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
     /// Whether a block of a growth step or more would take more memory from the operating system than ever was taken. A hint: others
@@ -107,7 +106,9 @@ public:
     }
 
     /// Free and resident.
-    std::size_t surplus_bytes() const { return global_.free_bytes() + huge_.cached_bytes(); }
+    std::size_t surplus_bytes() const {
+        return global_.free_bytes() + large_.spares() + huge_.cached_bytes();
+    }
 
     /// Whether that is more, asked by a thread, whose own stripe of runs is the nearest to look at.
     bool has_surplus(std::size_t bytes, unsigned who) const {
@@ -132,9 +133,8 @@ public:
         registry_.statistics(out);
     }
 
-    /// In the child of a fork of a process in which other threads had heaps: each of them may have stopped
-    /// anywhere. The descriptors are the truth; locks and lists are made anew from them, and superblocks of
-    /// threads that are not there go to the global heap.
+    /// In the child of a fork of a process in which other threads had heaps: each of them may have stopped anywhere. The descriptors are the
+    /// truth; locks and lists are made anew from them, and superblocks of threads that are not there go to the global heap.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
         global_.reset_after_fork();
@@ -156,6 +156,7 @@ public:
 private:
     CAIRN_NOINLINE bool has_grown_to(std::size_t growth, const void *mine) {
         visited_growth_.store(growth, std::memory_order_relaxed);
+        large_.give_up_long_spares();
         visit_until_enough(registry_, global_, mine);
         if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step) {
             return false;
@@ -165,7 +166,6 @@ private:
         retire_idle(registry_, growth_looks_);
         return true;
     }
-
     static constexpr unsigned growth_looks_ = 16;
     RunHeap runs_;
     Global global_{runs_};

@@ -4,7 +4,7 @@
 //
 // Adds:    the choice between runs of slots (LargeHeap) and mappings (HugeHeap).
 // Needs:   both, and GlobalHeap.
-// Keeps:   what lies free in empty superblocks is given back before a long block takes more memory.
+// Keeps:   what lies free in empty superblocks and in long runs that wait is given back before a long block takes more memory.
 // Threads: any.
 // Errors:  nullptr when out of memory; a pointer that is no block ends the program.
 // Cost:    a lock for each call.
@@ -44,7 +44,8 @@ public:
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
         size += size == 0; // a block of no bytes has an address of its own too
         const bool huge = is_huge(size, alignment);
-        if (global_.stock().empty_bytes() != 0 && (huge || !large_.fits_used_run(size, alignment))) {
+        const bool keeps = global_.stock().empty_bytes() != 0 || large_.spares() != 0;
+        if (keeps && (huge || !large_.fits_used_run(size, alignment))) {
             global_.make_room(SIZE_MAX);
         }
         void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);
@@ -75,8 +76,8 @@ public:
         return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
     }
 
-    /// Whether memory has become free by it.
-    bool free(const Found &found, void *p, unsigned who = 0) {
+    /// Whether so much memory has become free by it that it is time to ask for a surplus.
+    CAIRN_INLINE bool free(const Found &found, void *p, unsigned who = 0) {
         using Freed = LargeHeap::Freed;
         const Freed freed = found.kind == Found::large ? large_.free(found.line, who)
                             : huge_.free(p)            ? Freed::run
@@ -84,7 +85,7 @@ public:
         if (freed == Freed::nothing) {
             superblock::invalid("free of", p, "which is free already or inside a block");
         }
-        return freed == Freed::run;
+        return freed > Freed::kept;
     }
 
 private:
