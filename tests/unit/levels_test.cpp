@@ -191,7 +191,7 @@ TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
     EXPECT_EQ(levels->runs().dirty_bytes(), 2 * slot_size);
 }
 
-/// A long run that waits is surplus as any other, and does not when more memory is touched than ever was.
+/// A long run that waits is surplus as any other, and waits no more when more memory is touched than ever was.
 TEST(Levels, ALongRunThatWaitsIsForGrowth) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
     bool clean = false;

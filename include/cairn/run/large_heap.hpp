@@ -2,7 +2,7 @@
 //
 // Large heap: blocks of 64 KiB to a segment, each a run of slots.
 //
-// Adds:    malloc, free, and growing or shrinking in place; a block of up to 8 MiB goes to who has just freed one like it.
+// Adds:    malloc, free, and growing or shrinking in place; a block of less than 8 MiB goes to who has just freed one like it.
 // Needs:   RunHeap below.
 // Keeps:   the block's size stands in its descriptor, and whether it is live too: not among the slots' kinds, of which 64 share
 //          a line.
@@ -105,7 +105,7 @@ public:
 
     static std::size_t size_of(const OwnerLine *first) { return large_size::of(first); }
 
-    /// nothing: the block is not live any more.
+    /// nothing: the block is not live any more. kept_long: it waits, but is long enough to ask for a surplus.
     enum class Freed : unsigned char { nothing, kept, kept_long, run };
 
     /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.

@@ -5,7 +5,7 @@
 // Adds:    put, take; a place for a thread, which it shares with those whose numbers fall on the same one.
 // Needs:   runs all of whose slots are `taken`, so that a fork's child finds them.
 // Keeps:   a run is in one place at most; however many threads there are, the short ones, of up to 256 KiB, have 4 MiB at most
-//          together, and the long ones, which are counted, 8 MiB.
+//          together, and the long ones, of less than 8 MiB, which are counted, 8 MiB.
 // Threads: any. The descriptors of a run go along with it.
 // Cost:    an exchange each, and an addition for a long one, or a load where there is nothing.
 // Source:  docs/decisions/a-freed-run-waits-for-its-thread.md.
@@ -29,7 +29,7 @@ public:
     SpareRuns(const SpareRuns &) = delete;
     SpareRuns &operator=(const SpareRuns &) = delete;
 
-    /// The thread has a block in this run, from elsewhere than from its place.
+    /// The thread has a block in this run, from elsewhere than from its place: freed as the last of them, it is in turn.
     void note(unsigned who, const OwnerLine *run) {
         places_[who % places].last.store(run, std::memory_order_relaxed);
     }
