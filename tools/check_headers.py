@@ -4,11 +4,13 @@
 
 A header that needs another one to be included before it, or that warns, fails. Those of include/cairn/ itself must also be C.
 Whether a header needs another one is asked of the first compiler, alone: the library below is the same. The others read
-all headers together, for their warnings.
+all headers together, for their warnings. A header that another one includes before anything else is compiled on its own with
+that one.
 """
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,10 +29,19 @@ def compile_these(job):
     return f"{compiler}: {what}\n{ended.stderr}" if ended.returncode else ""
 
 
+def included_first(path):
+    """The header that is read before anything else of `path`, whatever is defined; "" if there is none."""
+    directive = re.search(r"^# *(?:if|include <(.*)>)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return (directive and directive[1]) or ""
+
+
 cxx = ["-x", "c++", "-std=c++20"]
-alone = [str(path.relative_to(root / start)) for start, folder in (("include", "include/cairn"), (".", "allocators"))
-         for path in sorted((root / folder).rglob("*.h*"))]
-jobs = [(compiler, cxx, alone) for compiler in compilers[1:]] + [(compilers[0], cxx, [name]) for name in alone]
+headers = {str(path.relative_to(root / start)): path
+           for start, folder in (("include", "include/cairn"), (".", "allocators"))
+           for path in sorted((root / folder).rglob("*.h*"))}
+alone = headers.keys() - {included_first(path) for path in headers.values()}
+jobs = [(compiler, cxx, list(headers)) for compiler in compilers[1:]]
+jobs += [(compilers[0], cxx, [name]) for name in sorted(alone)]
 jobs += [(compiler, ["-x", "c", "-std=c99"], [f"cairn/{path.name}"])
          for compiler in compilers for path in sorted((root / "include/cairn").glob("*.h"))]
 
