@@ -2,37 +2,51 @@
 # SPDX-License-Identifier: MIT
 """Runs clang-tidy over the kit and the drop-in: check_tidy.py ROOT BUILD
 
-The headers of the kit are read once, from one file that includes all of them; the sources of src/ follow. The
-settings are in .clang-tidy. BUILD holds compile_commands.json; a source that is compiled for many libraries is read
-as the first of them has it.
+The headers of the kit are read once, from one file that includes all of them, and so are the sources of each folder of
+src/: most of the time goes into what they include. So no two sources of a folder may have a name in common, which would be
+two meanings of one word. The settings are in .clang-tidy. BUILD holds compile_commands.json; a source that is compiled for
+many libraries is read as the first of them has it.
 """
 import concurrent.futures
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
 root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 
-everything = build / "all_headers.cpp"
+database = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+own = {}
+for command in database:
+    own.setdefault(command["file"], shlex.split(command["command"]))
+scratch = build / "tidy"
+scratch.mkdir(exist_ok=True)
+
+
+def read_together(name, included, flags):
+    """The job of one run over a file that includes all of these."""
+    source = scratch / f"{name}.cpp"
+    source.write_text("".join(f"#include {what}\n" for what in included), encoding="utf-8")
+    return ["clang-tidy-19", "--quiet", f"--config-file={root}/.clang-tidy",
+            "--checks=-bugprone-suspicious-include",  # of a .cpp
+            f"--header-filter=^{root}/(include|allocators|src)/", str(source), "--", *flags, "-Wno-sign-conversion"]
+
+
+def is_meaning(flag):
+    return flag.startswith(("-D", "-I", "-W", "-std=", "-isystem")) or flag == "-pthread"
+
+
+warnings = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", f"-I{root}/include", f"-I{root}"]
 names = [str(path.relative_to(root / "include")) for path in sorted((root / "include").rglob("*.hpp"))]
 names += [str(path.relative_to(root)) for path in sorted((root / "allocators").rglob("*.hpp"))]
-everything.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
-
-commands = {}
-for command in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-    commands.setdefault(command["file"], command)
-database = build / "tidy"
-database.mkdir(exist_ok=True)
-(database / "compile_commands.json").write_text(json.dumps(list(commands.values())), encoding="utf-8")
-
-common = ["clang-tidy-19", "--quiet", f"--config-file={root}/.clang-tidy",
-          f"--header-filter=^{root}/(include|allocators|src)/"]
-jobs = [[*common, str(everything), "--", "-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion",
-         "-Wno-sign-conversion", "-Wundef", f"-I{root}/include", f"-I{root}"]]
-jobs += [[*common, "--extra-arg=-Wno-sign-conversion", "-p", str(database), str(path)]
-         for path in sorted((root / "src").rglob("*.cpp")) if str(path) in commands]
+jobs = [read_together("all_headers", [f"<{name}>" for name in names], warnings)]
+for folder in sorted(path for path in (root / "src").rglob("*") if path.is_dir()):
+    sources = [str(path) for path in sorted(folder.glob("*.cpp")) if str(path) in own]
+    flags = dict.fromkeys(flag for source in sources for flag in own[source] if is_meaning(flag))
+    if sources:
+        jobs.append(read_together(folder.name, [f'"{source}"' for source in sources], flags))
 
 
 def tidy(command):

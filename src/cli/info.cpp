@@ -28,10 +28,10 @@ struct NoLife {
     static void surplus() noexcept {}
     static void returned() noexcept {}
 };
-using Allocator = Flagship<NoLife>;
-using Classes = Allocator::SizeClasses;
+using Shipped = Flagship<NoLife>;
+using Classes = Shipped::SizeClasses;
 
-using Limits = Bound<Allocator>;
+using Limits = Bound<Shipped>;
 
 /// The word in brackets of the kernel's setting.
 std::string transparent_huge_pages() {

@@ -61,7 +61,7 @@ pid_t fork_program() {
     return result;
 }
 
-int failed(int status, const std::string &what) {
+int trace_failed(int status, const std::string &what) {
     std::cerr << "cairn: trace: " << what << '\n';
     return status;
 }
@@ -71,11 +71,11 @@ int failed(int status, const std::string &what) {
 int trace(const TraceRequest &request) {
     namespace fs = std::filesystem;
     if (request.run.command.empty()) {
-        return failed(wrong_usage, "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
+        return trace_failed(wrong_usage, "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
     }
     const fs::path recorder = library_folder() / "libcairntrace.so";
     if (!fs::exists(recorder)) {
-        return failed(can_not_run, "there is no library " + recorder.string());
+        return trace_failed(can_not_run, "there is no library " + recorder.string());
     }
     auto *const found_limit = std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
     auto *const found_child =
@@ -86,7 +86,7 @@ int trace(const TraceRequest &request) {
         check_output(request.file);
         maker = std::make_unique<TraceMaker>(aside);
     } catch (const std::runtime_error &why) {
-        return failed(1, why.what());
+        return trace_failed(1, why.what());
     }
     const std::string names = maker->memory_path() + ":" + aside;
     const pid_t program = fork_program();
@@ -101,7 +101,7 @@ int trace(const TraceRequest &request) {
     if (program < 0) {
         const int error = errno;
         std::remove(aside.c_str());
-        return failed(1, std::string("can not start a process: ") + std::strerror(error));
+        return trace_failed(1, std::string("can not start a process: ") + std::strerror(error));
     }
     int status = 0;
     while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
@@ -128,7 +128,7 @@ int trace(const TraceRequest &request) {
                          "any further\n";
         }
     } catch (const std::exception &why) {
-        return failed(1, why.what());
+        return trace_failed(1, why.what());
     }
     if (WIFSIGNALED(status)) {
         prctl(PR_SET_DUMPABLE, 0); // the core file that there may be is the program's

@@ -141,9 +141,9 @@ bool TraceMaker::others_have_memory() {
 }
 
 void TraceMaker::write_header(const std::string &path) {
-    char page[trace::header_bytes] = {};
-    std::memcpy(page, &header_, sizeof header_);
-    if (pwrite(file_, page, sizeof page, 0) != static_cast<ssize_t>(sizeof page)) {
+    char start[trace::header_bytes] = {};
+    std::memcpy(start, &header_, sizeof header_);
+    if (pwrite(file_, start, sizeof start, 0) != static_cast<ssize_t>(sizeof start)) {
         refuse(path);
     }
 }

@@ -18,7 +18,7 @@ process_heap::FirstClassHeap *own(cairn_heap *heap) {
     return reinterpret_cast<process_heap::FirstClassHeap *>(heap);
 }
 
-void *with_errno(void *p) {
+void *or_no_memory(void *p) {
     if (p == nullptr) {
         errno = ENOMEM;
     }
@@ -97,11 +97,11 @@ CAIRN_EXPORT size_t cairn_purge(void) {
 }
 
 CAIRN_EXPORT cairn_heap *cairn_heap_create(void) {
-    return static_cast<cairn_heap *>(with_errno(process_heap::create()));
+    return static_cast<cairn_heap *>(or_no_memory(process_heap::create()));
 }
 
 CAIRN_EXPORT void *cairn_heap_alloc(cairn_heap *heap, size_t size) {
-    return with_errno(process_heap::allocate(own(heap), size, 1));
+    return or_no_memory(process_heap::allocate(own(heap), size, 1));
 }
 
 CAIRN_EXPORT void *cairn_heap_aligned_alloc(cairn_heap *heap, size_t alignment, size_t size) {
@@ -109,7 +109,7 @@ CAIRN_EXPORT void *cairn_heap_aligned_alloc(cairn_heap *heap, size_t alignment, 
         errno = EINVAL;
         return nullptr;
     }
-    return with_errno(process_heap::allocate(own(heap), size, alignment));
+    return or_no_memory(process_heap::allocate(own(heap), size, alignment));
 }
 
 CAIRN_EXPORT void cairn_heap_free(cairn_heap *heap, void *block) {
