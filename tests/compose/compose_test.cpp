@@ -214,7 +214,6 @@ TEST_P(Compositions, IsAHeap) {
         suite::random_operations_agree_with_the_model(kind);
         suite::destroying_it_gives_everything_back(kind);
         suite::heaps_side_by_side_are_apart(kind);
-        suite::threads_may_call_at_once(kind);
         Kind on_pages = kind;
         on_pages.create_over_watched = nullptr; // which can not be cleared: a list on it keeps what it has
         suite::cleared_it_is_as_new(on_pages);
@@ -243,6 +242,15 @@ TEST_P(Compositions, IsAHeap) {
             any_size ? 1 : kind.requests.fixed_size);
     }
 }
+
+TEST_P(Compositions, ThreadsMayCallAtOnce) {
+    const Composition &composition = compositions()[GetParam()];
+    SCOPED_TRACE(composition.text);
+    if (!composition.little) {
+        suite::threads_may_call_at_once(composition.kind);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(ByChance, Compositions, testing::Range<std::size_t>(0, compositions().size()));
 
 } // namespace cairn::conformance
