@@ -6,18 +6,19 @@
 need g++ g++
 own_sources
 
-drop_in='malloc process_heap'
-[ "${CAIRN_TEST_BRIEF-}" != 1 ] || drop_in=
-export drop_in
+export all=yes
+[ "${CAIRN_TEST_BRIEF-}" != 1 ] || all=
 
 work() {
     local flags=(-std=c++20 -I "$sources/include" -I "$sources" -I "$sources/src/malloc" -frandom-seed=cairn
         -ffile-prefix-map="$scratch=.") source header # the same objects wherever they are made
-    for header in "$sources"/include/cairn/{core,sizeclass}/*.hpp; do
-        echo "#include \"$header\""
-    done >kit.cpp
-    g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
-    for source in $drop_in; do
+    if [ -n "$all" ]; then
+        for header in "$sources"/include/cairn/{core,sizeclass}/*.hpp; do
+            echo "#include \"$header\""
+        done >kit.cpp
+        g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
+    fi
+    for source in ${all:+malloc process_heap}; do
         source=$sources/src/malloc/$source.cpp
         g++ "${flags[@]}" -O2 -g -fno-exceptions -fno-rtti -c "$source" -o "keep/$(basename "$source").o"
     done

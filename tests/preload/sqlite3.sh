@@ -7,6 +7,7 @@ need sqlite3 sqlite3
 
 work() {
     sqlite3 -batch -bail base <"$inputs/work.sql"
+    [ "${CAIRN_TEST_BRIEF-}" != 1 ] || return 0
     sqlite3 -batch -readonly base .dump >keep/dump
     sqlite3 -batch -bail copy <keep/dump &
     sqlite3 -batch -cmd ".timeout 20000" base "SELECT count(*) FROM block a, block b WHERE a.id = b.size"
