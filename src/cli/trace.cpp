@@ -71,7 +71,8 @@ int trace_failed(int status, const std::string &what) {
 int trace(const TraceRequest &request) {
     namespace fs = std::filesystem;
     if (request.run.command.empty()) {
-        return trace_failed(wrong_usage, "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
+        return trace_failed(wrong_usage,
+                            "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
     }
     const fs::path recorder = library_folder() / "libcairntrace.so";
     if (!fs::exists(recorder)) {
