@@ -112,6 +112,29 @@ TEST(Routes, ALongBlockGrowsWhereItIs) {
     heap->detach();
 }
 
+TEST(Routes, ABlockThatGrowsByLittleGetsAnEighthMore) {
+    for (const std::size_t first : {64u, 1000u, 8192u, 20'000u, 65'000u, 131'072u, 1'000'000u}) {
+        const auto heap = std::make_unique<Flagship<Counting>>();
+        void *const p = heap->malloc(first);
+        void *const behind = heap->malloc(first); // it can not grow where it is
+        const std::size_t before = heap->getSize(p);
+        void *const little = heap->reallocate(p, before + before / 8);
+        EXPECT_NE(little, p) << first;
+        EXPECT_GE(heap->getSize(little), (before + before / 8) / 8 * 9) << first;
+
+        void *const other = heap->malloc(first);
+        void *const asked = heap->malloc(before + before / 8 + 1);
+        void *const more = heap->reallocate(other, before + before / 8 + 1);
+        const std::size_t a_page = platform::smallest_page; // long blocks begin at different lines
+        EXPECT_LT(heap->getSize(more), heap->getSize(asked) + a_page)
+            << first << ": more than an eighth is a step of its own";
+        for (void *const block : {behind, little, asked, more}) {
+            heap->free(block);
+        }
+        heap->detach();
+    }
+}
+
 TEST(Routes, AFreedBlockIsNotLiveWhoeverFreesIt) {
     const auto heap = std::make_unique<Flagship<Counting>>();
     std::array<void *, 100> blocks{};
