@@ -34,8 +34,13 @@ def read_together(name, included, flags):
             f"--header-filter=^{root}/(include|allocators|src)/", str(source), "--", *flags, "-Wno-sign-conversion"]
 
 
-def is_meaning(flag):
-    return flag.startswith(("-D", "-I", "-W", "-std=", "-isystem")) or flag == "-pthread"
+def meaning(command):
+    """The options that say what the source means, and which warnings it is to have."""
+    for option, value in zip(command, [*command[1:], ""]):
+        if option == "-isystem":
+            yield option + value
+        elif option.startswith(("-D", "-I", "-W", "-std=")):
+            yield option
 
 
 warnings = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", f"-I{root}/include", f"-I{root}"]
@@ -44,7 +49,7 @@ names += [str(path.relative_to(root)) for path in sorted((root / "allocators").r
 jobs = [read_together("all_headers", [f"<{name}>" for name in names], warnings)]
 for folder in sorted(path for path in (root / "src").rglob("*") if path.is_dir()):
     sources = [str(path) for path in sorted(folder.glob("*.cpp")) if str(path) in own]
-    flags = dict.fromkeys(flag for source in sources for flag in own[source] if is_meaning(flag))
+    flags = dict.fromkeys(flag for source in sources for flag in meaning(own[source]))
     if sources:
         jobs.append(read_together(folder.name, [f'"{source}"' for source in sources], flags))
 
