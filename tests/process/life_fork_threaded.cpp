@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// 200 forks while other threads allocate and free in tight loops: each child allocates, frees blocks of its
+// 100 forks while other threads allocate and free in tight loops: each child allocates, frees blocks of its
 // own, of the parent's threads that it does not have, and of lists that were shared, and ends. Nothing hangs.
 #include "process_test.hpp"
 
@@ -68,7 +68,7 @@ int main() {
             work(i, ~0u);
             return;
         }
-        for (int n = 0; n < 200; ++n) {
+        for (int n = 0; n < 100; ++n) {
             free(malloc(200));
             const pid_t id = fork();
             CHECK(id >= 0);

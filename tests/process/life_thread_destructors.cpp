@@ -36,7 +36,7 @@ int main() {
         CHECK(pthread_key_create(&key, destroy) == 0);
     }
     std::size_t early = 0;
-    for (int n = 0; n < 2000; ++n) {
+    for (int n = 0; n < 1000; ++n) {
         in_thread([] {
             static thread_local Local local;
             opaque(&local);
@@ -46,7 +46,7 @@ int main() {
         });
         early = n == 100 ? resident() : early;
     }
-    dprintf(1, "after 100 threads %.1f MiB, after 2000 %.1f MiB\n", mebibytes(early), mebibytes(resident()));
+    dprintf(1, "after 100 threads %.1f MiB, after 1000 %.1f MiB\n", mebibytes(early), mebibytes(resident()));
     // What is set in the last round is never destroyed: at most a block of 3000 bytes a key and thread.
-    CHECK(resident() < early + 120 * MiB);
+    CHECK(resident() < early + 60 * MiB);
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Work for python: json, containers, threads, subprocesses, multiprocessing by fork and by spawn."""
+"""Work for python: json, containers, threads, subprocesses, multiprocessing by fork and by spawn. CAIRN_TEST_BRIEF=1: less of each."""
 
 import collections
 import gc
 import hashlib
 import json
 import multiprocessing
+import os
 import queue
 import random
 import re
@@ -14,6 +15,8 @@ import sys
 import threading
 import time
 import zlib
+
+BRIEF = os.environ.get("CAIRN_TEST_BRIEF") == "1"
 
 
 def digest(data):
@@ -33,7 +36,7 @@ def tree(rng, depth):
 
 def json_work():
     rng = random.Random(1)
-    value = [tree(rng, 7) for _ in range(90)]
+    value = [tree(rng, 7) for _ in range(20 if BRIEF else 90)]
     text = json.dumps(value, sort_keys=True)
     pretty = json.dumps(json.loads(text), sort_keys=True, indent=2)
     assert json.loads(pretty) == value
@@ -44,7 +47,7 @@ def container_work(seed):
     rng = random.Random(seed)
     live = collections.deque()
     words = collections.Counter()
-    for step in range(12000):
+    for step in range(4000 if BRIEF else 12000):
         size = rng.choice([8, 24, 100, 400, 700, 3000]) + rng.randrange(64)
         live.append(bytearray(rng.randbytes(size)))
         if len(live) > 800:
@@ -86,7 +89,7 @@ def thread_work():
 def many_threads():
     """Threads that live for a moment, one after another and together."""
     found = []
-    for _ in range(40):
+    for _ in range(10 if BRIEF else 40):
         batch = [threading.Thread(target=lambda n=n: found.append(len([bytes(n + i) for i in range(50)]))) for n in range(10)]
         for thread in batch:
             thread.start()
