@@ -18,6 +18,8 @@ target_compile_options(cairn_malloc_options INTERFACE
   # load away; 8 bytes fit into what the loader keeps free for a dlopen all the same.
   -ftls-model=initial-exec
   -fno-plt
+  # gdb calls malloc in the program that it looks at, and has to know of which type it is.
+  -g
   # Where malloc and free do not begin with a cache line, loops of nothing else take 1.09 of the time on some processors
   # (docs/decisions/what-the-checks-cost.md).
   -falign-functions=64
