@@ -33,6 +33,9 @@ target_compile_options(cairn_malloc_options INTERFACE
   -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
 target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 
+# A jump to the C library's dlopen, also without optimization; see there.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/deep_binding.cpp"
+  PROPERTIES COMPILE_OPTIONS -foptimize-sibling-calls)
 # A new-handler may throw; see there.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"
   PROPERTIES COMPILE_OPTIONS -fexceptions)
@@ -54,7 +57,9 @@ cairn_is_a_malloc(cairn_shared)
 target_include_directories(cairn_shared PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc")
 
 # Objects of the archive may go into any executable, position independent or not.
-add_library(cairn_static STATIC ${malloc_sources})
+set(archived_sources ${malloc_sources})
+list(FILTER archived_sources EXCLUDE REGEX "/deep_binding\\.cpp$")
+add_library(cairn_static STATIC ${archived_sources})
 target_compile_options(cairn_static PRIVATE -fPIE)
 target_include_directories(cairn_static PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc")
 target_link_libraries(cairn_static PRIVATE $<BUILD_INTERFACE:cairn_malloc_options>)

@@ -28,6 +28,7 @@ struct Options {
     bool background = true;            ///< a helper thread purges while the program is idle
     HugePages huge_pages = HugePages::off;
     std::size_t retain_bytes = 1_MiB; ///< free memory that time does not purge
+    bool deep_binding = false;        ///< dlopen keeps RTLD_DEEPBIND
 };
 
 enum class OptionKind : unsigned char { time, size, boolean, choice };
@@ -81,6 +82,9 @@ inline constexpr Option option_table[] = {
         "ask for huge pages: not at all, for blocks of more than 16 MiB, for all memory"),
     detail::option<&Options::retain_bytes>("retain", OptionKind::size, 0, detail::all_memory, nullptr,
                                            "unused memory that is kept however long it stays unused"),
+    detail::option<&Options::deep_binding>(
+        "deep_binding", OptionKind::boolean, 0, 1, nullptr,
+        "load libraries with RTLD_DEEPBIND where a program says so; they call the C library's malloc then"),
 };
 
 /// Takes in "name:value,name:value".

@@ -61,6 +61,7 @@ TEST(Options, NothingChangesNothing) {
         EXPECT_TRUE(options.background);
         EXPECT_EQ(options.huge_pages, HugePages::off);
         EXPECT_EQ(options.retain_bytes, 1U << 20);
+        EXPECT_FALSE(options.deep_binding);
     }
 }
 
@@ -98,11 +99,13 @@ TEST(Options, Choices) {
 }
 
 TEST(Options, SeveralAtOnce) {
-    const Options options = quiet("purge_delay:1s,background:off,,huge_pages:dense,retain:8M,");
+    const Options options =
+        quiet("purge_delay:1s,background:off,,huge_pages:dense,retain:8M,deep_binding:on,");
     EXPECT_EQ(options.purge_delay_ms, 1000);
     EXPECT_FALSE(options.background);
     EXPECT_EQ(options.huge_pages, HugePages::dense);
     EXPECT_EQ(options.retain_bytes, 8U << 20);
+    EXPECT_TRUE(options.deep_binding);
 }
 
 TEST(Options, AnUnknownNameIsOneLineAndTheRestCounts) {

@@ -13,6 +13,12 @@
 #if !defined(CAIRN_EXPORT)
 #define CAIRN_EXPORT __attribute__((visibility("default")))
 #endif
+/// Before a return: a jump, whatever is optimized. g++ 12 has no such word; -foptimize-sibling-calls does it there.
+#if __has_cpp_attribute(clang::musttail)
+#define CAIRN_TAIL_CALL [[clang::musttail]]
+#else
+#define CAIRN_TAIL_CALL
+#endif
 #define CAIRN_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CAIRN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
