@@ -6,7 +6,7 @@
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
-presets='release debug sanitize clang-sanitize tsan'
+presets='release debug sanitize clang-sanitize clang-tsan'
 jobs=$(getconf _NPROCESSORS_ONLN)
 
 tools/setup.sh test

@@ -22,7 +22,7 @@ cat >"$tree/CMakePresets.json" <<'END'
     {"name": "base", "hidden": true, "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"},
     {"name": "release", "inherits": "base"}, {"name": "debug", "inherits": "base"},
     {"name": "sanitize", "inherits": "base"}, {"name": "clang-sanitize", "inherits": "base"},
-    {"name": "tsan", "inherits": "base"}]}
+    {"name": "clang-tsan", "inherits": "base"}]}
 END
 # The product is a program that says what src/word is, and what SETTING was. Each build writes a line.
 cat >"$tree/project" <<'END'
