@@ -13,7 +13,7 @@ endif()
 
 # What does not depend on the allocator is compiled once.
 add_library(cairn_family_common OBJECT)
-foreach(source new_handler libc_names libc_reports report report_at_exit)
+foreach(source new_handler deep_binding libc_names libc_reports report report_at_exit)
   target_sources(cairn_family_common PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc/${source}.cpp")
 endforeach()
 target_compile_options(cairn_family_common PRIVATE -fPIC)

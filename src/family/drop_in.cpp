@@ -87,6 +87,9 @@ std::size_t trim(std::size_t keep) noexcept {
 
 /// These allocators keep what their documents say.
 void retain(std::size_t) noexcept {}
+bool binds_deeply() noexcept {
+    return false;
+}
 
 namespace {
 

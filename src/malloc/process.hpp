@@ -21,4 +21,7 @@ std::size_t trim(std::size_t keep) noexcept;
 /// From now on this much unused memory is kept.
 void retain(std::size_t bytes) noexcept;
 
+/// Whether a library that the program loads with RTLD_DEEPBIND is to be bound so, and to call the C library's malloc.
+bool binds_deeply() noexcept;
+
 } // namespace cairn::process_heap

@@ -137,6 +137,10 @@ void retain(std::size_t bytes) noexcept {
     apply(options);
 }
 
+bool binds_deeply() noexcept {
+    return options_in_force().deep_binding;
+}
+
 /// Called once by the library's constructor, when libc is ready.
 void started() noexcept {
     watch_forks();
