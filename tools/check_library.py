@@ -6,7 +6,8 @@
  - its static TLS is at most 8 bytes, so that dlopen finds room for it;
  - nothing runs at start-up to build an object, nothing is registered to run at exit;
  - its relocations are finished at load, its text has none, its stack is not executable, it is never unloaded;
- - it exports the malloc family, the forms of new and delete, and cairn_*, all of them and nothing else.
+ - it exports the malloc family, the forms of new and delete, and cairn_*, all of them, what it has to know of (fork, dlopen), and nothing else;
+ - libcairn.a has no dlopen: in a program that is linked statically there is no other one for it to go on in.
 
 A library of the family may have more thread-local data, g++ registers its allocator's destructor, which is empty, and of
 cairn_* it has the version only.
@@ -68,6 +69,9 @@ for path in (shared, *static):
         expect(not flagship, f"{path}: builds an object at start-up ({name})")
     for name in re.findall(r"\bU (__cxa_atexit|__cxa_guard\w*|__cxa_throw|__gxx_personality_v0|_ZSt\w+)", names):
         expect(not flagship and name == "__cxa_atexit", f"{path}: uses {name}")
+
+for path in static:
+    expect(not re.search(r" T dlopen$", output("nm", path), re.MULTILINE), f"{path}: has a dlopen")
 
 exports = {name.split("@")[0] for name in re.findall(
     r"\S+ [A-Za-z] (\S+)$", output("nm", "--dynamic", "--defined-only", shared), re.MULTILINE)}

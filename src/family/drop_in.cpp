@@ -87,6 +87,8 @@ std::size_t trim(std::size_t keep) noexcept {
 
 /// These allocators keep what their documents say.
 void retain(std::size_t) noexcept {}
+
+/// They have no options.
 bool binds_deeply() noexcept {
     return false;
 }
