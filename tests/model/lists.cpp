@@ -115,37 +115,69 @@ struct Spares {
 const model::Kernel<Spares, 2> spares_two("spares.two");
 const model::Kernel<Spares, 3> spares_three("spares.three");
 
-/// Long runs in places of their own, for both of which there is no room, while all places are emptied: they never have more
-/// than they may, and what is counted is what lies there.
+/// Long runs in places of their own, for both of which there is no room beside a third one, while a place is emptied: they never have
+/// more than they may, and what lies there has room.
 struct LongSpares {
-    OwnerLine runs[2]{};
+    static constexpr unsigned third = 2;
+    OwnerLine runs[third + 1]{};
     SpareRuns spares;
 
     LongSpares() {
-        for (unsigned i = 0; i < 2; ++i) {
-            runs[i].slots = SpareRuns::long_slots / 2 + 1;
-            spares.note(i, &runs[i]);
+        for (unsigned i = 0; i <= third; ++i) {
+            runs[i].slots = SpareRuns::most_slots;
+            spares.note(place[i], &runs[i]);
             for (unsigned turn = 1; turn < SpareRuns::least_turns; ++turn) {
-                model::check(spares.put(i, &runs[i]) == &runs[i], "it waits too soon");
+                model::check(spares.put(place[i], &runs[i]) == &runs[i], "it waits too soon");
             }
         }
+        put(place[third], &runs[third]);
     }
-    void thread(unsigned i) {
-        if (i < 2) {
-            ++runs[i].carved; // any field: who races with this is found
-            spares.put(i, &runs[i]);
-        } else if (OwnerLine *const run = spares.take(0)) {
-            ++run->carved;
+    static constexpr unsigned place[] = {1, 2, 3};
+    static_assert(3 * SpareRuns::most_slots > SpareRuns::long_slots);
+    static void have(OwnerLine *run) {
+        if (run != nullptr) {
+            ++run->carved; // any field: who races with this is found
         }
     }
+    void put(unsigned who, OwnerLine *run) {
+        have(run);
+        have(spares.put(who, run));
+        have(spares.excess(who));
+    }
+    void thread(unsigned i) { i < third ? put(place[i], &runs[i]) : have(spares.give_up(place[0])); }
     void finish() {
-        const unsigned lie = spares.slots(0) + spares.slots(1);
-        model::check(lie <= SpareRuns::long_slots, "more lies there than may");
-        model::check(spares.long_bytes() == lie * slot_size, "more or less is counted than lies there");
-        model::outcome(lie != 0 ? "one" : "none");
+        const std::size_t lie = spares.sum().bytes;
+        model::check(lie <= SpareRuns::long_slots * slot_size, "more lies there than may");
+        model::check(lie <= spares.long_room(), "something lies there that has no room");
+        model::outcome(lie > span_of(&runs[third]) ? "one" : "none");
+        for (const unsigned who : place) {
+            spares.give_up(who);
+        }
+        model::check(spares.long_room() == 0, "there is room for nothing");
     }
 };
 const model::Kernel<LongSpares, 3> spares_long("spares.long", {.outcomes = "none, one"});
+
+/// A long run goes to where the last one of its thread has left room, while that room is left: by who empties all places, or by a thread
+/// with the same place that frees a long run as the first of its kind.
+template <bool Emptied>
+struct LongSpareAgain : LongSpares {
+    LongSpareAgain() {
+        put(place[0], &runs[0]);
+        have(spares.take(place[0]));
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            put(place[0], &runs[0]);
+        } else if (Emptied) {
+            have(spares.give_up(place[0]));
+        } else {
+            put(place[0] + SpareRuns::places, &runs[1]);
+        }
+    }
+};
+const model::Kernel<LongSpareAgain<true>, 2> spares_emptied("spares.long.emptied", {.outcomes = "none, one"});
+const model::Kernel<LongSpareAgain<false>, 2> spares_shared("spares.long.shared", {.outcomes = "none, one"});
 
 /// One pops and pushes back, another one pops two and pushes the first one back: ABA.
 struct Aba : StackBase<2> {

@@ -86,6 +86,23 @@ TEST_F(BlockCheck, FindsALargeBlockAtItsStartAlone) {
     expect_death(at(20, 1), free);
 }
 
+TEST_F(BlockCheck, QuicklyFindsALiveLargeBlockAndNothingElse) {
+    const auto found = [&](const void *p) {
+        return quick_find_large(shared_line_at(address_of(p)), address_of(p));
+    };
+    EXPECT_EQ(found(at(20)), &segment().owner_lines[20]);
+    for (const void *const other :
+         {at(20, 64), at(20, 65535), at(21), at(22), at(30), at(31), at(39), at(0)}) {
+        EXPECT_EQ(found(other), nullptr) << other;
+    }
+    for (const OwnerLine *const s :
+         {small_, medium_}) { // a superblock's first block, where a large one would begin
+        EXPECT_EQ(found(reinterpret_cast<const void *>(blocks_of(s))), nullptr);
+    }
+    segment().shared_lines[20].starts_below = 0;
+    EXPECT_EQ(found(at(20)), nullptr);
+}
+
 TEST_F(BlockCheck, FindsHugeBlocksByTheirWindow) {
     char *const above = reinterpret_cast<char *>(&segment()) + window_size;
     WindowMap::set(above, WindowKind::huge);

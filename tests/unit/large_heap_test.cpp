@@ -162,20 +162,35 @@ TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
     heap_.statistics(now);
     EXPECT_EQ(now.free_dirty, size);
     EXPECT_EQ(malloc(1), first);
-    EXPECT_EQ(heap_.spares(), 0u);
-    EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
+    EXPECT_EQ(heap_.spares(), size) << "it will be back";
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept) << "where its room is";
     EXPECT_FALSE(heap_.fits_used_run(6_MiB, 16)) << "for which it is given up";
     EXPECT_EQ(heap_.spares(), 0u);
     EXPECT_FALSE(heap_.give_up_long_spares());
     EXPECT_EQ(malloc(1), first);
-    EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept);
     EXPECT_TRUE(heap_.fits_used_run(size, 16));
+    EXPECT_EQ(malloc(1), first);
+    EXPECT_EQ(heap_.give_up_spares(), 0u);
+    EXPECT_EQ(heap_.spares(), 0u) << "room is given up while the block is live";
+    EXPECT_EQ(heap_.free(first, 1), Freed::kept);
+    EXPECT_EQ(heap_.spares(), size);
+    for (unsigned turn = 4; turn < SpareRuns::turns_untold; ++turn) {
+        EXPECT_EQ(malloc(1), first);
+        EXPECT_EQ(heap_.free(first, 1), Freed::kept) << turn;
+    }
     EXPECT_EQ(malloc(1), first);
     EXPECT_EQ(heap_.free(first, 1), Freed::kept_long);
 
-    in_turns(2);
-    EXPECT_EQ(heap_.free(malloc(2), 2), Freed::run) << "all of them have 8 MiB";
-    EXPECT_EQ(heap_.spares(), size);
+    for (const unsigned who : {2u, 3u}) {
+        in_turns(who);
+        EXPECT_EQ(heap_.free(malloc(who), who), Freed::kept_long);
+    }
+    EXPECT_EQ(heap_.spares(), 3 * size);
+    in_turns(4);
+    EXPECT_EQ(heap_.free(malloc(4), 4), Freed::run) << "all of them have 16 MiB";
+    EXPECT_EQ(heap_.spares(), 3 * size);
+    EXPECT_EQ(heap_.give_up_spares(), 3 * size);
     EXPECT_EQ(malloc(1), first);
 
     OwnerLine *const second = malloc(1);
@@ -189,6 +204,23 @@ TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
     runs_.repair_after_fork();
     heap_.repair_after_fork();
     EXPECT_EQ(heap_.spares(), 0u);
+    EXPECT_EQ(heap_.give_up_spares(), 0u);
+}
+
+/// Whoever frees a long block out of turn is no more one who frees in turn: what waits for that is free for all, and its room.
+TEST_F(LargeHeapTest, ALongRunDoesNotWaitBesideOthers) {
+    bool clean = false;
+    OwnerLine *const other = line_of(heap_.malloc(1_MiB, 1, clean, 1));
+    OwnerLine *const run = line_of(heap_.malloc(5_MiB, 1, clean, 1));
+    for (unsigned turn = 1; turn < SpareRuns::least_turns; ++turn) {
+        EXPECT_EQ(heap_.free(run, 1), Freed::run) << turn;
+        ASSERT_EQ(line_of(heap_.malloc(5_MiB, 1, clean, 1)), run);
+    }
+    EXPECT_EQ(heap_.free(run, 1), Freed::kept_long);
+    EXPECT_EQ(heap_.free(other, 1), Freed::run);
+    EXPECT_EQ(heap_.spares(), 0u);
+    EXPECT_EQ(runs_.dirty_bytes(), 6_MiB);
+    expect_live(0, 0);
 }
 
 TEST_F(LargeHeapTest, ThreadsWithHomesOfTheirOwnDoNotMeet) {

@@ -54,8 +54,8 @@ public:
     /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
         const unsigned slots = large_size::slots_for(size);
-        if (who == SpareRuns::nobody || alignment > slot_size || spares_.slots(who) != slots ||
-            size > SpareRuns::longest) {
+        if (size > SpareRuns::longest || spares_.slots(who) != slots || alignment > slot_size ||
+            who == SpareRuns::nobody) {
             return nullptr;
         }
         OwnerLine *const spare = spares_.take(who);
@@ -73,8 +73,8 @@ public:
         return runs_.has_dirty(slots, to) || (give_up_long_spares() && runs_.has_dirty(slots, to));
     }
 
-    /// Bytes in long runs that are kept for who has freed them.
-    std::size_t spares() const { return spares_.long_bytes(); }
+    /// So many bytes at most are in long runs that are kept for who has freed them.
+    std::size_t spares() const { return spares_.long_room(); }
 
     /// When memory grows. Whether there were any.
     bool give_up_long_spares() { return spares() != 0 && give_up_spares() != 0; }
@@ -83,7 +83,7 @@ public:
     std::size_t give_up_spares() {
         std::size_t bytes = 0;
         for (unsigned who = 0; who < SpareRuns::places; ++who) {
-            OwnerLine *const run = spares_.take(who);
+            OwnerLine *const run = spares_.give_up(who);
             bytes += run != nullptr ? span_of(run) : 0;
             retire(run);
         }
@@ -105,22 +105,24 @@ public:
 
     static std::size_t size_of(const OwnerLine *first) { return large_size::of(first); }
 
-    /// nothing: the block is not live any more. kept_long: it waits, but is long enough to ask for a surplus.
+    /// nothing: the block is not live any more. kept_long: it waits, and now and then such a one is to ask for a surplus.
     enum class Freed : unsigned char { nothing, kept, kept_long, run };
 
     /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.
     Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
-        // relaxed: that it is one operation keeps two threads apart; what the run holds is handed over by the
-        // lock that release() takes.
+        // relaxed: one operation keeps two threads apart; what the run holds is handed over by put(), or by the lock of release().
         if (shared_of(first)->starts_below.exchange(0, std::memory_order_relaxed) == 0) {
             return Freed::nothing;
         }
-        const Freed kept = first->slots <= SpareRuns::short_slots ? Freed::kept : Freed::kept_long;
-        if (who != SpareRuns::nobody) {
-            first = spares_.put(who, first);
+        const bool is_long = first->slots > SpareRuns::short_slots;
+        OwnerLine *const left = spares_.put(who, first);
+        retire(left);
+        if (CAIRN_UNLIKELY(is_long)) {
+            retire(spares_.excess(who));
         }
-        retire(first);
-        return first != nullptr ? Freed::run : kept;
+        return left != nullptr                         ? Freed::run
+               : is_long && spares_.is_to_be_told(who) ? Freed::kept_long
+                                                       : Freed::kept;
     }
 
     /// True if the block now has room for `size` where it is.

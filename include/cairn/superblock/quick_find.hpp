@@ -3,7 +3,7 @@
 // Quick find: the superblock of nearly every block that a program hands back.
 //
 // Adds:    quick_find, which answers for live blocks and for nothing else; not for one in 2^32, nor for those of a heap of one's own
-//          (cairn_heap).
+//          (cairn_heap). The same for large blocks.
 // Needs:   WindowRow, WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
 // Keeps:   no answer for what is not the start of a live block: what that is, and whether it is a mistake, find() and check_live()
 //          know (block_check.hpp).
@@ -41,6 +41,14 @@ CAIRN_INLINE OwnerLine *quick_find_at(SharedLine *shared, std::uintptr_t block) 
 /// The superblock of a live block, if that is in a thread's heap, or in none; else nullptr.
 CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
     return CAIRN_LIKELY(in_segment(block)) ? quick_find_at(shared_line_at(block), block) : nullptr;
+}
+
+/// The first line of the large block, if it is a live one; else nullptr. `shared`: as before.
+CAIRN_INLINE OwnerLine *quick_find_large(SharedLine *shared, std::uintptr_t block) {
+    // relaxed: as above
+    const bool is_live = Segment::of(block)->kind(Segment::slot_of(block)) == SlotKind::large &&
+                         shared->starts_below.load(std::memory_order_relaxed) != 0 && shared->first == block;
+    return CAIRN_LIKELY(is_live) ? owner_line_of(shared) : nullptr;
 }
 
 } // namespace cairn::superblock

@@ -77,6 +77,9 @@ private:
         } else if (OwnerLine *const s = superblock::quick_find_at(shared, block)) {
             // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
             return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);
+        } else if (OwnerLine *const run = superblock::quick_find_large(shared, block)) {
+            heap->presence().end();
+            return self.free_long({superblock::Found::large, run}, p, heap);
         }
         free_slow(p, self);
     }

@@ -38,11 +38,7 @@ public:
     }
 
     /// The calling thread ends: its heap goes to the next one.
-    void detach() {
-        if (threads_.detach()) {
-            note_surplus();
-        }
-    }
+    void detach() { threads_.detach() ? note_surplus() : void(); }
 
     /// Gives free memory back to the operating system now. Bytes given back.
     std::size_t trim(std::size_t keep) {
@@ -75,11 +71,7 @@ protected:
         return shared_of(found.line)->block_size;
     }
 
-    void note_growth() {
-        if (CAIRN_UNLIKELY(levels_.has_grown(threads_.mine()))) {
-            Life::grew();
-        }
-    }
+    void note_growth() { CAIRN_UNLIKELY(levels_.has_grown(threads_.mine())) ? Life::grew() : void(); }
 
     void note_surplus() {
         const std::size_t limit = surplus_limit_.load(std::memory_order_relaxed);
@@ -106,16 +98,18 @@ protected:
         return p != nullptr || !give_up_caches() ? p : threads_.malloc_class(c, Growth::now);
     }
 
-    void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) { // false so far
+    CAIRN_INLINE void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) { // false so far
         const unsigned who = threads_.mine()->holdings().number();
-        void *p = levels_.long_blocks().malloc_spare(size, alignment, who);
-        if (p != nullptr || levels_.long_blocks().is_beyond_all(size, alignment)) {
-            return p;
-        }
+        void *const p = levels_.long_blocks().malloc_spare(size, alignment, who);
+        const bool ends = CAIRN_LIKELY(p != nullptr) || levels_.long_blocks().is_beyond_all(size, alignment);
+        return ends ? p : malloc_long_slow(size, alignment, clean, who);
+    }
+    CAIRN_NOINLINE void *malloc_long_slow(std::size_t size, std::size_t alignment, bool &clean,
+                                          unsigned who) {
         if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
             threads_.give_empty(); // to pay with
         }
-        p = levels_.long_blocks().malloc(size, alignment, clean, who);
+        void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
         p = p != nullptr || !give_up_caches() ? p : levels_.long_blocks().malloc(size, alignment, clean);
         note_growth();
         return p;
@@ -132,11 +126,14 @@ protected:
     CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
         OwnerLine *const s = superblock::superblock_at(address_of(p));
         if (s == nullptr) {
-            const Found found = superblock::find_long(p, "free of");
-            return levels_.long_blocks().free(found, p, heap->holdings().number()) ? note_surplus() : void();
+            return free_long(superblock::find_long(p, "free of"), p, heap);
         }
         superblock::check_live(s, p, "free of", levels_);
         free_of_others(s, address_of(p), heap);
+    }
+
+    CAIRN_NOINLINE void free_long(const Found &found, void *p, Heap *heap) {
+        levels_.long_blocks().free(found, p, heap->holdings().number()) ? note_surplus() : void();
     }
 
     void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
