@@ -956,11 +956,11 @@ const model::Kernel<PutBack, 2> put_back("flagship.visit.put_back");
 struct Walk {
     AddressSpace space;
     Segments segments{nullptr};
-    Walk() { segments.grow(space, 1, 1, 0, Segments::From::windows_too); }
+    Walk() { segments.grow(space, 1, 1, 0, Segments::From::both); }
     void thread(unsigned i) {
         if (i == 0) {
             // Of another stripe: a new segment.
-            model::check(segments.grow(space, 1, 1, 1, Segments::From::windows_too) != nullptr, "no memory");
+            model::check(segments.grow(space, 1, 1, 1, Segments::From::both) != nullptr, "no memory");
             return;
         }
         unsigned count = 0;

@@ -107,7 +107,7 @@ protected:
         Run run = stripes_.take_at_home(slots, alignment, SlotKind::free_clean, home);
         const bool plenty = run.first != nullptr || AddressSpace::step() == window_size;
         if (run.first == nullptr && plenty) {
-            run = grow_locked(slots, alignment, home, Segments::From::windows_too, touched);
+            run = grow_locked(slots, alignment, home, Segments::From::both, touched);
         }
         if (run.first == nullptr) {
             run = stripes_.take(slots, alignment, SlotKind::free_clean, home);
@@ -116,7 +116,7 @@ protected:
             run = grow_locked(slots, alignment, i, Segments::From::segments, touched);
         }
         if (run.first == nullptr && !plenty) {
-            run = grow_locked(slots, alignment, 0, Segments::From::windows_too, touched);
+            run = grow_locked(slots, alignment, 0, Segments::From::windows, touched);
         }
         return noted_locked(run, touched);
     }

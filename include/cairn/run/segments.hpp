@@ -23,7 +23,7 @@ public:
     explicit constexpr Segments(void *allocator) : allocator_(allocator) {}
 
     /// Where it may come from.
-    enum class From : bool { segments, windows_too };
+    enum class From : unsigned char { segments, windows, both };
 
     /// A new clean run of the stripe that has room for `slots` at a multiple of `alignment` slots, once it is joined with
     /// what is clean in front of it. For who holds the stripe's lock.
@@ -35,7 +35,7 @@ public:
         const unsigned least = std::min(slots + alignment - 1, end_of_slots - metadata_slots);
         const unsigned wanted = std::max(window_parts::step(space, reserves), least);
         unsigned refused[2] = {slots_per_segment, slots_per_segment}; // by the kernel: mapped, or allowed
-        for (Segment **link = &to_grow_; *link != nullptr;) {
+        for (Segment **link = &to_grow_; from != From::windows && *link != nullptr;) {
             Segment &segment = **link;
             if (segment.stripe == stripe) { // the others' locks are not held
                 const unsigned clean = segment.clean_end();
@@ -53,9 +53,8 @@ public:
             segment.may_grow = window_parts::room_in(segment) != 0;
             segment.may_grow ? void(link = &segment.next_to_grow) : void(*link = segment.next_to_grow);
         }
-        return from == From::windows_too
-                   ? new_segment(space, metadata_slots + least, wanted, stripe, reserves)
-                   : nullptr;
+        return from != From::segments ? new_segment(space, metadata_slots + least, wanted, stripe, reserves)
+                                      : nullptr;
     }
 
     /// The same of one segment, so many slots at least.

@@ -29,10 +29,11 @@ inline unsigned step(const AddressSpace &space, bool &reserves) {
     return static_cast<unsigned>(part / slot_size);
 }
 
-/// `wanted`, or half of it, and so on, `least` at the end: the first for which f(n) is true. 0: for none.
+/// `wanted`, or a quarter of it, and so on, `least` at the end: the first for which f(n) is true. 0: for none. In small steps a malloc
+/// that is refused would take as many system calls.
 template <class F>
 unsigned first_of(unsigned wanted, unsigned least, F &&f) {
-    for (unsigned n = wanted;; n = std::max(n / 2, least)) {
+    for (unsigned n = wanted;; n = std::max(n / 4, least)) {
         if (f(n)) {
             return n;
         }

@@ -27,15 +27,16 @@ public:
         if (next_ == 0) {
             next_ = where_the_kernel_maps();
         }
+        bool taken = true; // a refusal for any other reason holds everywhere
         void *p = what == For::segment ? next_in_row(bytes, access) : nullptr;
         if (p == nullptr) {
-            p = below_the_last(bytes, behind, near_tries_, access);
+            p = below_the_last(bytes, behind, near_tries_, access, taken);
         }
-        if (p == nullptr) {
+        if (p == nullptr && taken) {
             p = kernels_choice(bytes, behind, access);
         }
-        if (p == nullptr) {
-            p = below_the_last(bytes, behind, far_tries_, access);
+        if (p == nullptr && taken) {
+            p = below_the_last(bytes, behind, far_tries_, access, taken);
         }
         return p;
     }
@@ -65,9 +66,9 @@ private:
     }
 
     /// Windows are taken downward, as the kernel does for its own.
-    void *below_the_last(std::size_t bytes, std::size_t behind, int tries, platform::vm::Access access) {
+    void *below_the_last(std::size_t bytes, std::size_t behind, int tries, platform::vm::Access access,
+                         bool &taken) {
         std::uintptr_t at = align_down(next_ - bytes - behind, window_size);
-        bool taken = true; // a refusal for any other reason holds everywhere
         for (int i = 0; taken && i < tries && at < next_ && at >= window_size; ++i, at -= window_size) {
             if (void *p = platform::vm::map_at(reinterpret_cast<void *>(at), bytes, &taken, access)) {
                 next_ = at;

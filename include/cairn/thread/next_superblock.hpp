@@ -8,7 +8,7 @@
 // Needs:   Holdings, and the global heap below.
 // Keeps:   what is handed out is in the account, and in no place.
 // Threads: the heap's.
-// Errors:  nullptr when out of memory, or when visits come first.
+// Errors:  nullptr when out of memory, or when visits come first; then it is to be asked once more.
 // Cost:    bitmap searches; a lock where the global heap is asked.
 // Source:  Hoard, section 3.4 (malloc: heap i, then heap 0, then the operating system).
 #pragma once
@@ -66,6 +66,15 @@ bool visits_come_first(Global &global, unsigned c) {
     return !global.maker().has_used_run(c) && global.maker().would_grow(c);
 }
 
+/// The last resort: a look at each of them.
+template <class Global>
+OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c) {
+    return holdings.places().take_full([c](const OwnerLine *full) {
+        return full->size_class == c &&
+               (!superblock::is_end(full->free) || superblock::has_remote_frees(full));
+    });
+}
+
 template <class Global>
 OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth) {
     if (OwnerLine *s = holdings.places().take_fullest(c)) {
@@ -83,14 +92,9 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     if (s == nullptr && growth == Growth::after_visits && visits_come_first(global, c)) {
         return nullptr;
     }
+    s = s != nullptr ? s : global.fresh(c, holdings.number(), holdings.heap());
     if (s == nullptr) {
-        s = global.fresh(c, holdings.number(), holdings.heap());
-    }
-    if (s == nullptr) {
-        return holdings.places().take_full([c](const OwnerLine *full) {
-            return full->size_class == c &&
-                   (!superblock::is_end(full->free) || superblock::has_remote_frees(full));
-        });
+        return growth == Growth::now ? one_of_the_full(holdings, c) : nullptr;
     }
     holdings.join(s);
     return s;
