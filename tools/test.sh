@@ -21,6 +21,7 @@ for preset in $presets; do
     more=OFF # the lab, the program and the libraries of the family, once
     [ "$preset" = release ] && more=ON
     case $preset in
+    release) kit='unit-release;conformance;concurrent;compose;examples' ;; # all unit tests run under sanitizers
     debug) kit=OFF ;; # the sanitizers' builds have assertions too: no need of these tests in a third one
     sanitize) kit='conformance;concurrent;compose' ;;
     clang-sanitize) kit='unit;examples' ;; # compiled in half the time; the others would run for three times as long
