@@ -6,7 +6,7 @@
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
-presets='release debug sanitize clang-sanitize clang-tsan'
+presets='release debug clang-sanitize clang-tsan'
 jobs=$(getconf _NPROCESSORS_ONLN)
 
 tools/setup.sh test
@@ -23,8 +23,6 @@ for preset in $presets; do
     case $preset in
     release) kit='unit-release;conformance;concurrent;compose;examples' ;; # all unit tests run under sanitizers
     debug) kit=OFF ;; # the sanitizers' builds have assertions too: no need of these tests in a third one
-    sanitize) kit='conformance;concurrent;compose' ;;
-    clang-sanitize) kit='unit;examples' ;; # compiled in half the time; the others would run for three times as long
     *) kit=ON ;;
     esac
     (

@@ -105,10 +105,8 @@ private:
     struct alignas(platform::cache_line) Place {
         std::atomic<std::uintptr_t> word{0}; ///< the run's line, and its slots in the bits that lines leave
         std::atomic<const OwnerLine *> last{nullptr}; ///< relaxed, as `turns`: a hint
-        std::atomic<unsigned> turns{
-            0}; ///< so many long runs were freed as the last that was had, one behind the other
-        std::atomic<unsigned> room{
-            0}; ///< slots that a long one may have here, of all of them; stays when it is taken
+        std::atomic<unsigned> turns{0}; ///< so many long runs in a row were freed as the last that was had
+        std::atomic<unsigned> room{0};  ///< slots that a long one may have here; stays when it is taken
     };
     static unsigned slots_of(std::uintptr_t word) { return static_cast<unsigned>(word % alignof(OwnerLine)); }
     static OwnerLine *run_of(std::uintptr_t word) {
@@ -133,9 +131,8 @@ private:
         if (slots == 0 || slots > most_slots) {
             return false;
         }
-        if (long_slots_.load(std::memory_order_relaxed) + slots >
-            long_slots) { // a look that no other thread is in the way of
-            return false;
+        if (long_slots_.load(std::memory_order_relaxed) + slots > long_slots) {
+            return false; // without an addition, which other threads would wait for
         }
         const bool fits = long_slots_.fetch_add(slots, std::memory_order_relaxed) + slots <= long_slots;
         const unsigned left = fits ? place.room.exchange(slots, std::memory_order_relaxed) : slots;
@@ -150,8 +147,7 @@ private:
     }
 
     Place places_[places];
-    alignas(platform::cache_line) std::atomic<unsigned> long_slots_{
-        0}; ///< the rooms of all places, or on their way there
+    alignas(platform::cache_line) std::atomic<unsigned> long_slots_{0}; ///< the rooms of all places
 };
 
 } // namespace cairn
