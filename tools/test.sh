@@ -21,7 +21,7 @@ for preset in $presets; do
     more=OFF # the lab, the program and the libraries of the family, once
     [ "$preset" = release ] && more=ON
     case $preset in
-    release) kit='unit-release;conformance;concurrent;compose;examples' ;; # all unit tests run under sanitizers
+    release) kit='unit-release;conformance-release;concurrent;examples' ;; # the others run under sanitizers, and each library of the family
     debug) kit=OFF ;; # the sanitizers' builds have assertions too: no need of these tests in a third one
     *) kit=ON ;;
     esac
