@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lock: a small lock for sections of some tens of instructions: spins a bounded number of times, then sleeps.
+// Lock: a small lock for sections of some tens of instructions, or of a few system calls: spins a bounded number of times, lets
+// others run, then sleeps.
 //
 // Adds:    lock, try_lock, unlock; Guard for a scope, Glance for who only reads figures; a rank that debug
 //          builds check: a thread takes locks in rising order only.
@@ -8,8 +9,8 @@
 // Keeps:   mutual exclusion; acquire on lock pairs with release on unlock.
 // Threads: any. Not recursive, not for signal handlers.
 // Cost:    one compare-exchange to take, one exchange to release; a system call only under contention.
-// Source:  the bounded spin is LKmalloc's (section 6, D; as it is there: bounded_spin_lock.hpp); instead of yielding we
-//          sleep on the word, so that a preempted holder gets the processor (Drepper, "Futexes are tricky").
+// Source:  the bounded spin, and yielding after it, are LKmalloc's (section 6, D; as it is there: bounded_spin_lock.hpp); in the end
+//          we sleep on the word (Drepper, "Futexes are tricky"). Why not at once: docs/decisions/a-lock-yields-before-it-sleeps.md.
 #pragma once
 
 #include <cairn/platform/cpu.hpp>
@@ -85,8 +86,8 @@ private:
     }
 
     CAIRN_COLD void lock_contended() {
-        for (int i = 0; i < spins_; ++i) {
-            platform::cpu_relax();
+        for (int i = 0; i < spins_ + yields_; ++i) {
+            i < spins_ ? platform::cpu_relax() : platform::yield();
             // relaxed: a hint, take() decides.
             if (word_.load(std::memory_order_relaxed) == free_ && take()) {
                 return;
@@ -102,6 +103,7 @@ private:
     static constexpr std::uint32_t held_ = 1;
     static constexpr std::uint32_t held_with_sleepers_ = 2;
     static constexpr int spins_ = 100;
+    static constexpr int yields_ = 200; ///< some 80 us if nobody else is to run: a few system calls
 
     std::atomic<std::uint32_t> word_{free_};
     Ranked rank_;
