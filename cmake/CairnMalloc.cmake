@@ -36,7 +36,7 @@ target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 # A jump to the C library's dlopen, also without optimization; see there.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/deep_binding.cpp"
   PROPERTIES COMPILE_OPTIONS -foptimize-sibling-calls)
-# A new-handler may throw; see there.
+# What is the program's may throw; see there.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"
   PROPERTIES COMPILE_OPTIONS -fexceptions)
 
@@ -47,7 +47,9 @@ function(cairn_is_a_malloc target)
   target_compile_options(${target} PRIVATE -fPIC)
   target_link_options(${target} PRIVATE -nodefaultlibs
     LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,now LINKER:-z,relro LINKER:--no-undefined
-    LINKER:-Bsymbolic-functions LINKER:--hash-style=gnu)
+    LINKER:-Bsymbolic-functions LINKER:--hash-style=gnu
+    # But for these: a program's own are called.
+    "LINKER:--dynamic-list=${PROJECT_SOURCE_DIR}/src/malloc/replaceable.list")
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cairn_malloc_options> -lgcc -lc -lgcc)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endfunction()

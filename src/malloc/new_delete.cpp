@@ -2,6 +2,10 @@
 //
 // The C++ interface: every replaceable form of operator new and delete.
 //
+// A program may replace some forms and leave the others. As in the C++ library the others go through those that the standard names, by
+// the loader's tables: arrays through single objects, a delete that is told a size through the one that is not, what
+// does not throw through what does. So no block of a program's own operator new meets this library's delete.
+//
 // The library does not link a C++ runtime: a C program has none. Where there is one, its new-handler is
 // called and its std::bad_alloc thrown, through weak references; where one comes later, with a library that a C program
 // loads, by its own operator new, which asks malloc once more. Without one an operator new that fails ends the program.
@@ -157,64 +161,103 @@ using std::align_val_t;
 using std::nothrow_t;
 using std::size_t;
 
-CAIRN_EXPORT void *operator new(size_t size) {
+// Weak: a program that is linked with the archive may have its own.
+#define CAIRN_FORM [[gnu::weak]] CAIRN_EXPORT
+
+CAIRN_FORM void *operator new(size_t size) {
     return allocate(size);
 }
-CAIRN_EXPORT void *operator new[](size_t size) {
-    return allocate(size);
-}
-CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment) {
+CAIRN_FORM void *operator new(size_t size, align_val_t alignment) {
     return allocate(size, alignment);
 }
-CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment) {
-    return allocate(size, alignment);
+CAIRN_FORM void operator delete(void *p) noexcept {
+    heap.free(p);
 }
-CAIRN_EXPORT void *operator new(size_t size, const nothrow_t &form) noexcept {
-    return try_allocate(size, form);
-}
-CAIRN_EXPORT void *operator new[](size_t size, const nothrow_t &form) noexcept {
-    return try_allocate(size, form);
-}
-CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
-    return try_allocate(size, alignment, form);
-}
-CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
-    return try_allocate(size, alignment, form);
+CAIRN_FORM void operator delete(void *p, align_val_t) noexcept {
+    heap.free(p);
 }
 
-CAIRN_EXPORT void operator delete(void *p) noexcept {
-    heap.free(p);
+// From here on each form goes through one above, whosever that is.
+
+CAIRN_FORM void *operator new[](size_t size) {
+    return ::operator new(size);
 }
-CAIRN_EXPORT void operator delete[](void *p) noexcept {
-    heap.free(p);
+CAIRN_FORM void *operator new[](size_t size, align_val_t alignment) {
+    return ::operator new(size, alignment);
 }
-CAIRN_EXPORT void operator delete(void *p, size_t) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete[](void *p) noexcept {
+    ::operator delete(p);
 }
-CAIRN_EXPORT void operator delete[](void *p, size_t) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete[](void *p, align_val_t alignment) noexcept {
+    ::operator delete(p, alignment);
 }
-CAIRN_EXPORT void operator delete(void *p, align_val_t) noexcept {
-    heap.free(p);
+
+CAIRN_FORM void operator delete(void *p, size_t) noexcept {
+    ::operator delete(p);
 }
-CAIRN_EXPORT void operator delete[](void *p, align_val_t) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete[](void *p, size_t) noexcept {
+    ::operator delete[](p);
 }
-CAIRN_EXPORT void operator delete(void *p, size_t, align_val_t) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete(void *p, size_t, align_val_t alignment) noexcept {
+    ::operator delete(p, alignment);
 }
-CAIRN_EXPORT void operator delete[](void *p, size_t, align_val_t) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete[](void *p, size_t, align_val_t alignment) noexcept {
+    ::operator delete[](p, alignment);
 }
-CAIRN_EXPORT void operator delete(void *p, const nothrow_t &) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete(void *p, const nothrow_t &) noexcept {
+    ::operator delete(p);
 }
-CAIRN_EXPORT void operator delete[](void *p, const nothrow_t &) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete[](void *p, const nothrow_t &) noexcept {
+    ::operator delete[](p);
 }
-CAIRN_EXPORT void operator delete(void *p, align_val_t, const nothrow_t &) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete(void *p, align_val_t alignment, const nothrow_t &) noexcept {
+    ::operator delete(p, alignment);
 }
-CAIRN_EXPORT void operator delete[](void *p, align_val_t, const nothrow_t &) noexcept {
-    heap.free(p);
+CAIRN_FORM void operator delete[](void *p, align_val_t alignment, const nothrow_t &) noexcept {
+    ::operator delete[](p, alignment);
+}
+
+// The forms above as they are here, whatever a program has. With them nothing need be thrown to be caught.
+#define CAIRN_OWN(name) [[gnu::alias(name), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]]
+extern "C" {
+CAIRN_OWN("_Znwm") void *cairn_own_new(size_t);
+CAIRN_OWN("_Znam") void *cairn_own_new_array(size_t);
+CAIRN_OWN("_ZnwmSt11align_val_t") void *cairn_own_aligned_new(size_t, align_val_t);
+CAIRN_OWN("_ZnamSt11align_val_t") void *cairn_own_aligned_new_array(size_t, align_val_t);
+}
+
+namespace {
+
+using New = void *(*)(size_t);
+using AlignedNew = void *(*)(size_t, align_val_t);
+
+CAIRN_INLINE bool is_own_new() {
+    return static_cast<New>(::operator new) == cairn_own_new;
+}
+CAIRN_INLINE bool is_own_new_array() {
+    return is_own_new() && static_cast<New>(::operator new[]) == cairn_own_new_array;
+}
+CAIRN_INLINE bool is_own_aligned_new() {
+    return static_cast<AlignedNew>(::operator new) == cairn_own_aligned_new;
+}
+CAIRN_INLINE bool is_own_aligned_new_array() {
+    return is_own_aligned_new() && static_cast<AlignedNew>(::operator new[]) == cairn_own_aligned_new_array;
+}
+
+} // namespace
+
+CAIRN_FORM void *operator new(size_t size, const nothrow_t &form) noexcept {
+    return CAIRN_LIKELY(is_own_new()) ? try_allocate(size, form) : cairn::new_or_null(::operator new, size);
+}
+CAIRN_FORM void *operator new[](size_t size, const nothrow_t &form) noexcept {
+    return CAIRN_LIKELY(is_own_new_array()) ? try_allocate(size, form)
+                                            : cairn::new_or_null(::operator new[], size);
+}
+CAIRN_FORM void *operator new(size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
+    return CAIRN_LIKELY(is_own_aligned_new()) ? try_allocate(size, alignment, form)
+                                              : cairn::new_or_null(::operator new, size, alignment);
+}
+CAIRN_FORM void *operator new[](size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
+    return CAIRN_LIKELY(is_own_aligned_new_array()) ? try_allocate(size, alignment, form)
+                                                    : cairn::new_or_null(::operator new[], size, alignment);
 }

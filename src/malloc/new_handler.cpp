@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The one file of the library that is compiled with exceptions: a new-handler may throw.
+// The one file of the library that is compiled with exceptions: a new-handler may throw, and so may a program's operator new.
 #include "new_handler.hpp"
 
 #include <dlfcn.h>
-#include <new>
 
 // libstdc++'s and libc++abi's names; absent in a program without a C++ runtime, which has no handler either.
 extern "C" {
@@ -33,6 +32,22 @@ bool call_new_handler_nothrow() {
         return call_new_handler();
     } catch (...) {
         return false;
+    }
+}
+
+void *new_or_null(void *(*form)(std::size_t), std::size_t size) noexcept {
+    try {
+        return form(size);
+    } catch (...) {
+        return nullptr;
+    }
+}
+void *new_or_null(void *(*form)(std::size_t, std::align_val_t), std::size_t size,
+                  std::align_val_t alignment) noexcept {
+    try {
+        return form(size, alignment);
+    } catch (...) {
+        return nullptr;
     }
 }
 
