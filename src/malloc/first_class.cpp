@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "first_class.hpp"
 #include "purger.hpp"
+#include "signals.hpp"
 
-#include <csignal>
 #include <cstring>
 #include <new>
 #include <pthread.h>
@@ -245,10 +245,7 @@ sigset_t mask_before_fork; // of the thread that forks; list_lock's
 
 /// Without signals: a handler that forks as well would wait for the locks of the fork that it has interrupted.
 void before_fork() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const sigset_t before = hold_back_signals();
     list_lock.hold_across_fork();
     mask_before_fork = before;
     for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
@@ -262,7 +259,7 @@ void after_fork() {
     }
     const sigset_t before = mask_before_fork;
     list_lock.let_go_after_fork();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    let_signals_through(before);
 }
 
 } // namespace

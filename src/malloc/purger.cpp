@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "purger.hpp"
 #include "process_heap.hpp"
+#include "signals.hpp"
 
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
 #include <climits>
-#include <csignal>
 
 namespace cairn::process_heap::purger {
 namespace {
@@ -109,11 +109,7 @@ void start() {
     if (!state.compare_exchange_strong(expected, starting, std::memory_order_relaxed)) {
         return;
     }
-    // The program's signals are not for this thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const sigset_t before = hold_back_signals();
     pthread_attr_t attributes;
     bool made = pthread_attr_init(&attributes) == 0;
     if (made) {
@@ -128,7 +124,7 @@ void start() {
     if (!made) {
         state.store(refused, std::memory_order_relaxed); // a word by itself
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    let_signals_through(before);
 }
 
 /// The purge clock without a thread: whoever frees looks at the time.

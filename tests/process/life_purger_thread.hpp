@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// Purger's thread: what the tests of it share.
+#pragma once
+
+#include "process_test.hpp"
+
+#include <dirent.h>
+
+namespace process_test {
+
+/// The number of the thread of that name; 0 if there is none.
+inline pid_t thread_named(const char *name) {
+    pid_t found = 0;
+    DIR *const tasks = opendir("/proc/self/task");
+    CHECK(tasks != nullptr);
+    while (const dirent *const task = readdir(tasks)) {
+        char path[64];
+        char text[64] = "";
+        std::snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", task->d_name);
+        if (task->d_name[0] != '.' && read_proc(path, text, sizeof text) != 0 &&
+            std::strncmp(text, name, std::strlen(name)) == 0) {
+            found = std::atoi(task->d_name);
+        }
+    }
+    closedir(tasks);
+    return found;
+}
+
+/// So much memory, in blocks that a process with a purger gives back when they are free.
+class Burst {
+public:
+    void grow_to(std::size_t bytes) {
+        while (count_ * length < bytes) {
+            CHECK(count_ < sizeof blocks_ / sizeof *blocks_);
+            char *const p = static_cast<char *>(malloc(length));
+            CHECK(p != nullptr);
+            std::memset(p, 1, length);
+            blocks_[count_++] = p;
+        }
+    }
+    void free_all() {
+        while (count_ != 0) {
+            free(blocks_[--count_]);
+        }
+    }
+
+private:
+    static constexpr std::size_t length = 100000;
+    char *blocks_[4000];
+    std::size_t count_ = 0;
+};
+
+} // namespace process_test
