@@ -143,6 +143,7 @@ bool binds_deeply() noexcept {
 
 /// Called once by the library's constructor, when libc is ready.
 void started() noexcept {
+    purger::loaded();
     watch_forks();
 }
 

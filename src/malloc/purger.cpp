@@ -3,9 +3,11 @@
 #include "process_heap.hpp"
 #include "signals.hpp"
 
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <climits>
 
@@ -17,7 +19,7 @@ enum State : std::uint32_t {
     starting, ///< being made
     asleep,   ///< waits on the word
     at_work,  ///< ticks
-    refused,  ///< no thread could be made: purging is done by the callers
+    refused,  ///< no thread could be made, or none may be: purging is done by the callers
 };
 
 constinit std::atomic<std::uint32_t> state{absent};
@@ -28,6 +30,16 @@ constinit std::atomic<bool> background{Options{}.background};
 
 /// The purger is to end: whoever else runs does its work. A word to sleep on. relaxed: a word by itself.
 constinit std::atomic<std::uint32_t> over{0};
+
+/// How much there must be for a thread to be made. What stood in the way of one may be gone later: the next is tried when there is twice
+/// as much. relaxed: a hint.
+constinit std::atomic<std::size_t> start_from{start_at};
+
+/// Whose purger this is: a child of vfork, which has the memory of its parent, starts none. relaxed: a number by itself.
+constinit std::atomic<pid_t> process{0};
+
+/// Thread-local memory of the libraries that were there at load: a thread has it in its stack. relaxed: a number by itself.
+constinit std::atomic<std::size_t> local_bytes{0};
 
 /// relaxed: that it is one exchange lets one caller have each tick.
 constinit std::atomic<std::uint64_t> last_tick{0};
@@ -62,12 +74,19 @@ bool is_over() {
     return over.load(std::memory_order_relaxed) != 0;
 }
 
-/// Whoever made the thread may run with a priority over others: purging has none.
+/// Whoever made the thread may run with a priority over others, or on one processor only: purging has none, and runs
+/// wherever the first thread may.
 void be_ordinary() {
     const int policy = sched_getscheduler(0);
     if (policy == SCHED_FIFO || policy == SCHED_RR) {
         const sched_param none{};
         sched_setscheduler(0, SCHED_OTHER, &none);
+    }
+    cpu_set_t own;
+    cpu_set_t first;
+    if (sched_getaffinity(0, sizeof own, &own) == 0 &&
+        sched_getaffinity(getpid(), sizeof first, &first) == 0 && !CPU_EQUAL(&own, &first)) {
+        sched_setaffinity(0, sizeof first, &first);
     }
 }
 
@@ -104,24 +123,48 @@ void *run(void *) {
     return nullptr;
 }
 
-void start() {
-    std::uint32_t expected = absent; // relaxed: that it is one exchange lets one thread make it
-    if (!state.compare_exchange_strong(expected, starting, std::memory_order_relaxed)) {
+int add_local_bytes(dl_phdr_info *library, std::size_t, void *sum) {
+    for (unsigned i = 0; i < library->dlpi_phnum; ++i) {
+        if (library->dlpi_phdr[i].p_type == PT_TLS) {
+            *static_cast<std::size_t *>(sum) += library->dlpi_phdr[i].p_memsz + library->dlpi_phdr[i].p_align;
+        }
+    }
+    return 0;
+}
+
+bool make_thread() {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) {
+        return false;
+    }
+    std::size_t usual = 0;
+    pthread_attr_getstacksize(&attributes, &usual);
+    const std::size_t stack = PTHREAD_STACK_MIN + 64_KiB + local_bytes.load(std::memory_order_relaxed);
+    pthread_attr_setstacksize(&attributes, align_up(stack, 64_KiB));
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, run, nullptr);
+    if (error == EINVAL) { // a setting of the C library may reserve more for each thread
+        pthread_attr_setstacksize(&attributes, usual);
+        error = pthread_create(&thread, &attributes, run, nullptr);
+    }
+    pthread_attr_destroy(&attributes);
+    return error == 0;
+}
+
+/// `now`: the state that was seen, without a thread.
+void start(std::uint32_t now, std::size_t resident) {
+    if (process.load(std::memory_order_relaxed) != getpid()) {
+        return;
+    }
+    // relaxed: that it is one exchange lets one thread make it
+    if (!state.compare_exchange_strong(now, starting, std::memory_order_relaxed)) {
         return;
     }
     const sigset_t before = hold_back_signals();
-    pthread_attr_t attributes;
-    bool made = pthread_attr_init(&attributes) == 0;
-    if (made) {
-        const std::size_t stack = static_cast<std::size_t>(PTHREAD_STACK_MIN) + 64_KiB;
-        pthread_attr_setstacksize(&attributes, stack);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        state.store(at_work, std::memory_order_relaxed); // pthread_create hands it to the thread
-        pthread_t thread;
-        made = pthread_create(&thread, &attributes, run, nullptr) == 0;
-        pthread_attr_destroy(&attributes);
-    }
-    if (!made) {
+    state.store(at_work, std::memory_order_relaxed); // pthread_create hands it to the thread
+    if (!make_thread()) {
+        start_from.store(2 * resident, std::memory_order_relaxed);
         state.store(refused, std::memory_order_relaxed); // a word by itself
     }
     let_signals_through(before);
@@ -158,6 +201,13 @@ bool is_without_purger() {
 
 } // namespace
 
+void loaded() noexcept {
+    std::size_t sum = 0;
+    dl_iterate_phdr(add_local_bytes, &sum);
+    local_bytes.store(sum, std::memory_order_relaxed);
+    process.store(getpid(), std::memory_order_relaxed);
+}
+
 void configure(const Options &options) noexcept {
     delay_ms.store(options.purge_delay_ms, std::memory_order_relaxed);
     retain.store(options.retain_bytes, std::memory_order_relaxed);
@@ -173,10 +223,11 @@ void grew() noexcept {
     if (!background.load(std::memory_order_relaxed) || delay_ms.load(std::memory_order_relaxed) <= 0) {
         return;
     }
-    // relaxed: a hint, start() decides.
-    if (state.load(std::memory_order_relaxed) == absent) {
-        if (heap.levels().resident_bytes() >= start_at) {
-            start();
+    const std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: a hint, start() decides
+    if (now == absent || now == refused) {
+        const std::size_t resident = heap.levels().resident_bytes();
+        if (resident >= start_from.load(std::memory_order_relaxed) && !is_over()) {
+            start(now, resident);
         }
         return;
     }
@@ -201,11 +252,11 @@ void returned() noexcept {
 void main_thread_ends() noexcept {
     constexpr int most_waits = 20;
     constexpr long wait_ms = 50;
+    over.store(1, std::memory_order_relaxed);
     std::uint32_t now = absent;
-    if (state.compare_exchange_strong(now, refused, std::memory_order_relaxed)) {
+    if (state.compare_exchange_strong(now, refused, std::memory_order_relaxed) || now == refused) {
         return;
     }
-    over.store(1, std::memory_order_relaxed);
     platform::futex_wake(over);
     for (int i = 0; i < most_waits && (now = state.load(std::memory_order_relaxed)) != refused; ++i) {
         platform::futex_wake(state, INT_MAX);
@@ -215,6 +266,7 @@ void main_thread_ends() noexcept {
 
 /// relaxed: the child of a fork is alone.
 void forget() noexcept {
+    process.store(getpid(), std::memory_order_relaxed);
     if (state.load(std::memory_order_relaxed) != refused) {
         state.store(absent, std::memory_order_relaxed);
     }

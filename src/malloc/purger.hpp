@@ -26,6 +26,7 @@ inline constexpr std::size_t start_at = 24_MiB;
 /// Free memory below this does not wake the purger.
 inline constexpr std::size_t wake_at = 16_MiB;
 
+void loaded() noexcept; ///< by the library's constructor
 void configure(const Options &options) noexcept;
 void grew() noexcept;
 void surplus() noexcept;
