@@ -54,8 +54,9 @@ std::size_t to_retain() {
     return static_cast<std::size_t>(retain.load(std::memory_order_relaxed));
 }
 
+/// Memory with pages that the program has locked, and left so, is none until the purger is woken again.
 bool has_surplus() {
-    return heap.levels().surplus_bytes() > to_retain();
+    return heap.levels().surplus_bytes() > to_retain() + heap.levels().runs().stripes().refused_bytes();
 }
 
 /// Surplus, or what will be when it is taken from threads that stay away.
@@ -94,6 +95,7 @@ void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
     be_ordinary();
     while (!is_over()) {
+        heap.levels().runs().forget_refused();
         heap.levels().retire_absent(); // those who are absent now will have been for a tick
         while (has_work() && !is_over()) {
             platform::futex_wait(over, 0, tick_ms());

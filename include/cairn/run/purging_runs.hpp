@@ -7,7 +7,8 @@
 // Keeps:   maps are never split: memory goes back by madvise. Memory that was needed within the last tick of
 //          the clock stays (low-water mark).
 // Threads: functions ending in _locked are for who holds the lock, which is not held while the kernel purges.
-// Cost:    one system call a run.
+// Cost:    one system call a run; where the kernel does not take a run, for pages in it that the program has locked and left so, one
+//          for each halving until it is known which slot that is.
 // Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 6, G (pages are decommitted).
 #pragma once
 
@@ -56,10 +57,37 @@ public:
     /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Bytes given back.
     std::size_t purge_locked(std::size_t keep) {
         const std::size_t before = purged_;
-        while (free_.dirty_bytes() > keep && purge_one_locked(free_.dirty_bytes() - keep)) {
+        std::size_t most = slots_per_segment; // at a time
+        LeftAside left;
+        while (free_.dirty_bytes() > keep && !left.is_enough(purged_ != before)) {
+            const std::size_t slots = ceil_div(free_.dirty_bytes() - keep, slot_size);
+            OwnerLine *const run = free_.take_longest_dirty(std::min(slots, most));
+            if (run == nullptr) {
+                break;
+            }
+            const bool gone = purge_one_locked(run);
+            most = gone ? std::min<std::size_t>(2 * most, slots_per_segment) : run->slots / 2;
+            if (most == 0) {
+                left.runs[left.count++] = run;
+                ++in_flight_; // out of memory, others wait for it
+                most = 1;
+            } else {
+                free_.put(run, gone);
+            }
         }
+        const bool gave_up = left.is_enough(purged_ != before);
+        std::size_t refused = left.count * slot_size;
+        for (; left.count != 0; --in_flight_) {
+            free_.put(left.runs[--left.count], false);
+        }
+        refused = gave_up && free_.dirty_bytes() > keep + refused ? free_.dirty_bytes() - keep : refused;
+        refused_.store(refused, std::memory_order_relaxed);
         return purged_ - before;
     }
+
+    /// What the kernel would not take when it was last asked, until that is to be forgotten. Any thread.
+    std::size_t refused_bytes() const { return refused_.load(std::memory_order_relaxed); }
+    void forget_refused() { refused_.store(0, std::memory_order_relaxed); }
 
     /// Whether runs are on their way to the kernel.
     bool in_flight_locked() const { return in_flight_ != 0; }
@@ -91,11 +119,16 @@ public:
     }
 
 private:
-    bool purge_one_locked(std::size_t most) {
-        OwnerLine *const run = free_.take_longest_dirty(ceil_div(most, slot_size));
-        if (run == nullptr) {
-            return false;
-        }
+    /// Slots that the kernel does not take, out of the way of the others meanwhile.
+    struct LeftAside {
+        OwnerLine *runs[16];
+        unsigned count = 0;
+        /// In a process that has locked all of its memory two are.
+        bool is_enough(bool some_went) const { return count == (some_went ? std::size(runs) : 2); }
+    };
+
+    /// Whether the kernel took it. The caller puts the run back.
+    bool purge_one_locked(OwnerLine *run) {
         ++in_flight_;
         lock_.unlock(); // the kernel takes its time; the run is nobody's meanwhile
         const std::size_t bytes = span_of(run);
@@ -104,7 +137,6 @@ private:
         --in_flight_;
         purged_ += gone ? bytes : 0;
         ++purges_;
-        free_.put(run, gone);
         return gone;
     }
 
@@ -113,6 +145,7 @@ private:
     unsigned in_flight_ = 0; ///< runs on their way to the kernel
     std::size_t purged_ = 0;
     std::size_t purges_ = 0;
+    std::atomic<std::size_t> refused_{0}; ///< relaxed: a hint by itself
 };
 
 } // namespace cairn

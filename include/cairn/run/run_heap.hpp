@@ -96,6 +96,9 @@ public:
         cut_where_limited();
     }
 
+    /// The kernel is asked anew for what it would not take.
+    void forget_refused() { stripes_.forget_refused(); }
+
     /// Out of memory: where that is for a limit on address space, all that lies free there goes back. Whether there is a point
     /// in trying again, be it that another thread has done it meanwhile. Not where the kernel refuses for another reason: it
     /// might not let us have it again.

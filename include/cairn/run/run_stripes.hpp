@@ -73,6 +73,18 @@ public:
     std::size_t dirty_bytes(unsigned stripe) const { return stripes_[stripe].dirty_bytes(); }
     std::size_t dirty_bytes() const { return bytes(SlotKind::free_dirty); }
     std::size_t clean_bytes() const { return bytes(SlotKind::free_clean); }
+    std::size_t refused_bytes() const {
+        std::size_t all = 0;
+        for (unsigned i = 0; i < count(); ++i) {
+            all += stripes_[i].refused_bytes();
+        }
+        return all;
+    }
+    void forget_refused() {
+        for (PurgingRuns &stripe : stripes_) {
+            stripe.forget_refused();
+        }
+    }
 
     /// Gives back dirty memory until at most `keep` bytes are left. Bytes given back.
     std::size_t purge(std::size_t keep) {
