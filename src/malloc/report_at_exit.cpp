@@ -189,24 +189,35 @@ int foreseeable_error() {
         !S_ISREG(itself.st_mode)) {
         return S_ISDIR(itself.st_mode) ? EISDIR : EEXIST; // a device would be replaced by a file
     }
-    *std::strrchr(file.characters, '/') = 0;
+    *std::strrchr(file.characters, '/') = 0; // the name is absolute
     const char *const folder = file.characters[0] == 0 ? "/" : file.characters;
     const long access = call(SYS_faccessat, AT_FDCWD, pointer(folder), W_OK | X_OK);
     return platform::failed(access) ? static_cast<int>(-access) : 0;
 }
 
-void request_file(const char *name) {
+/// Puts the folder that the process is in before a relative name. The error, 0 for none.
+int put_folder() {
     Path folder;
-    if (*name != '/' &&
-        !platform::failed(call(SYS_getcwd, pointer(folder.characters), sizeof folder.characters))) {
-        for (const char *c = folder.characters; *c != 0; ++c) {
-            const char one[2] = {*c, 0};
-            wanted_file.put(*c == '%' ? "%%" : one);
-        }
-        wanted_file.put("/");
+    const long length = call(SYS_getcwd, pointer(folder.characters), sizeof folder.characters);
+    if (platform::failed(length)) {
+        return static_cast<int>(-length);
     }
+    if (folder.characters[0] != '/') {
+        return ENOENT; // it lies outside of the process's root
+    }
+    for (const char *c = folder.characters; *c != 0; ++c) {
+        const char one[2] = {*c, 0};
+        wanted_file.put(*c == '%' ? "%%" : one);
+    }
+    wanted_file.put("/");
+    return 0;
+}
+
+void request_file(const char *name) {
+    int error = *name != '/' ? put_folder() : 0;
     wanted_file.put(name);
-    if (const int error = foreseeable_error(); error != 0) {
+    error = error != 0 ? error : foreseeable_error();
+    if (error != 0) {
         complain(error);
     } else {
         requested = Form::json;

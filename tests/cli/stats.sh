@@ -112,6 +112,14 @@ says "cannot write '$scratch/nowhere/x.json': no such folder"
 stats "json:$scratch" true
 one_line
 says 'it is a folder'
+mkdir "$scratch/gone" # the folder that a relative name would be in
+(
+    cd "$scratch/gone"
+    rmdir "$scratch/gone"
+    stats json:x.json ls /
+    one_line
+    says "cannot write 'x.json': no such folder"
+) || exit 1
 mkfifo "$scratch/pipe" # as for a device: it is not replaced
 stats "json:$scratch/pipe" true
 one_line
