@@ -43,6 +43,16 @@ public:
         free(p);
         heaps[i]->give_empty();
     }
+    /// As if whoever had the superblocks of the global heap were gone by a fork.
+    void orphan() {
+        auto &global = Slow::levels_.global();
+        superblock::for_each(Slow::levels_.runs(), [&](OwnerLine *s) {
+            if (s->place != Place::empty && RemoteWord{remote_of(s)->word.load()}.owner() == 0) {
+                global.stock().take_out(s);
+                global.orphan(s);
+            }
+        });
+    }
     /// All blocks are freed and no thread has a heap: the accounts say so, of each heap and of the global one.
     void check_accounts() {
         for (Heap *const one : heaps) {
@@ -710,7 +720,43 @@ const model::Kernel<Fork<true, false>, 2> fenced_fork("flagship.fenced.fork", {.
                                                                                .short_executions = 1'000,
                                                                                .refuse_fence = true});
 
-/// The same, of a thread that adds to a chain. What of it is sound is not lost, and nothing is free twice. Where it gives the chain
+/// What a fork has left without an owner is adopted by one thread, that needs it or not, while another one frees its blocks.
+template <bool Needed>
+struct Orphaned : Base<2> {
+    Orphaned() {
+        give(0, 6);
+        before(0, [&] { free(2); });
+        before(1, [&] { free(3); });
+        model::as_thread(0, [&] {
+            heap.detach();
+            heap.attach(0);
+            heap.orphan();
+        });
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            free(0);
+            free(1);
+            free(4);
+            Needed ? void() : free(5);
+        } else if (Needed) {
+            malloc(9);
+            malloc(10);
+        } else {
+            heap.free(heap.malloc(size / 2));
+        }
+    }
+    void finish() {
+        none_forgotten();
+        Base::finish();
+    }
+};
+const model::Kernel<Orphaned<true>, 2> orphaned("flagship.orphaned",
+                                                {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Orphaned<false>, 2>
+    orphaned_for_others("flagship.orphaned.others", {.executions = 400'000, .short_executions = 3'000});
+
+/// A fork while a thread adds to a chain. What of it is sound is not lost, and nothing is free twice. Where it gives the chain
 /// back, that may be on its own in the list, or in front of others.
 template <bool Alone>
 struct GatherAndFork : Base<2, true, gathered_size> {

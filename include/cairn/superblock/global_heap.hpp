@@ -17,6 +17,7 @@
 #include <cairn/superblock/block_check.hpp>
 #include <cairn/superblock/empties.hpp>
 #include <cairn/superblock/notices.hpp>
+#include <cairn/superblock/orphans.hpp>
 
 namespace cairn {
 
@@ -40,6 +41,7 @@ public:
 
     /// A superblock of the class that has room, now owned by `heap`; nullptr when there is none for it.
     OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
+        orphans_.adopt();
         OwnerLine *s = nullptr;
         {
             sync::Guard hold(lock_);
@@ -70,7 +72,10 @@ public:
         return owned(empties_.make(size_class, heap), owner);
     }
 
-    void make_room(std::size_t bytes) { empties_.make_room(bytes); }
+    void make_room(std::size_t bytes) {
+        orphans_.adopt();
+        empties_.make_room(bytes);
+    }
     void pay(std::size_t bytes) { empties_.pay(bytes); }
     void untouch(std::size_t bytes) {
         if (bytes != 0) {
@@ -123,25 +128,14 @@ public:
     Notice &notices() { return notices_; }
     Stock<Classes, Discipline> &stock() { return stock_; }
 
-    /// In the child of a fork of a threaded process: forgets the lists; adopt() fills them again.
+    /// In the child of a fork of a threaded process: forgets the lists. Then orphan() is told what nobody holds who is still there.
     void reset_after_fork() {
         lock_.reset_after_fork();
         stock_.forget();
+        orphans_.forget();
         notices_.wanted_visits().reset_after_fork();
     }
-
-    /// Takes a superblock that belongs to nobody who is still there, its accounts set right by recount().
-    void adopt(OwnerLine *s) {
-        set_owner(s, nullptr);
-        remote_of(s)->notify.store(Notice::next(s, {}),
-                                   std::memory_order_relaxed); // relaxed: the child is alone
-        s->accounted = s->live();
-        if (s->accounted != 0) {
-            stock_.put(s, 0);
-        } else {
-            maker_.unmake(s);
-        }
-    }
+    void orphan(OwnerLine *s) { orphans_.put(s); }
 
 private:
     /// One that is cut for the first time, or anew.
@@ -171,6 +165,7 @@ private:
     sync::Lock lock_{sync::Rank::global_heap};
     Stock<Classes, Discipline> stock_;
     Empties<Classes, Discipline> empties_{maker_, stock_, lock_};
+    Orphans<Classes, Discipline> orphans_{maker_, stock_, lock_};
     Counters counters_;
     Notice notices_;
 };

@@ -101,6 +101,14 @@ public:
         return true;
     }
 
+    /// Nobody's, and nobody tells of it, however many blocks are freed, until let_go(). In the child of a fork, which is alone: relaxed.
+    static void hush(OwnerLine *s) {
+        constexpr std::uint64_t list = RemoteWord::head_mask | RemoteWord::count_mask;
+        RemoteLine *const line = remote_of(s);
+        line->notify.store(UINT16_MAX, std::memory_order_relaxed); // more than there are blocks
+        line->word.store(line->word.load(std::memory_order_relaxed) & list, std::memory_order_relaxed);
+    }
+
 private:
     /// No owner, no notice; nothing at all when all blocks are free, so that a thread that was late to look at
     /// its threshold finds nothing to tell.

@@ -6,7 +6,7 @@
 // Adds:    one operation, for the child of a fork.
 // Keeps:   a block that the former owner was handing out or taking back is counted as live: it may leak, it
 //          is never handed out twice. Where a list is not sound, all of it is given up.
-// Threads: the only one there is.
+// Threads: who holds the superblock; others may free its blocks meanwhile.
 // Cost:    a walk over the free blocks.
 #pragma once
 
@@ -41,7 +41,7 @@ inline void splice(OwnerLine *s, RemoteWord list) {
 }
 
 inline void recount(OwnerLine *s) {
-    SharedLine *const shared = shared_of(s); // relaxed below: the child is alone
+    SharedLine *const shared = shared_of(s);
     unsigned free_blocks = 0;
     if (s->carved != published(shared) || !count_list(s, s->free, free_blocks)) {
         s->free = end_mark(memory_of(s));
@@ -49,13 +49,13 @@ inline void recount(OwnerLine *s) {
     }
     s->above = static_cast<std::int32_t>(s->carved - free_blocks);
     s->border = 0;
-    const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
+    // acquire: pairs with the release of free_remote: the links are followed.
+    const RemoteWord remote{remote_of(s)->word.exchange(0, std::memory_order_acquire)};
     unsigned remote_blocks = 0;
     if (!remote.empty() && count_list(s, memory_of(s) + remote.head_offset(), remote_blocks) &&
         remote_blocks == remote.count()) {
         splice(s, remote);
     }
-    remote_of(s)->word.store(0, std::memory_order_relaxed);
     s->accounted = s->live();
     const auto touched = static_cast<std::uint32_t>(
         align_up(shift_of(s) + s->carved * shared->block_size, platform::smallest_page));

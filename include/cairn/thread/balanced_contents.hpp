@@ -67,7 +67,7 @@ public:
         hidden_ = true;
     }
 
-    /// In the child of a fork: the global heap has adopted everything.
+    /// In the child of a fork: what it held is nobody's.
     void forget() {
         bins().forget();
         holdings_.reset_after_fork();

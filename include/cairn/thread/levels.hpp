@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cairn/superblock/for_each.hpp>
-#include <cairn/superblock/recount.hpp>
 #include <cairn/thread/heap_visits.hpp>
 #include <cairn/thread/long_blocks.hpp>
 
@@ -110,6 +109,8 @@ public:
         return global_.free_bytes() + large_.spares() + huge_.cached_bytes();
     }
 
+    std::size_t refused_bytes() const { return runs_.stripes().refused_bytes(); } ///< of that
+    void forget_refused() { runs_.forget_refused(); }
     /// Whether that is more, asked by a thread, whose own stripe of runs is the nearest to look at.
     bool has_surplus(std::size_t bytes, unsigned who) const {
         return runs_.stripes().dirty_bytes(RunHeap::home_of(who)) > bytes || surplus_bytes() > bytes;
@@ -133,8 +134,8 @@ public:
         registry_.statistics(out);
     }
 
-    /// In the child of a fork of a process in which other threads had heaps: each of them may have stopped anywhere. The descriptors are the
-    /// truth; locks and lists are made anew from them, and superblocks of threads that are not there go to the global heap.
+    /// In the child of a fork of a process in which others had heaps: each may have stopped anywhere. The descriptors are the truth; locks
+    /// and lists are made anew from them, and superblocks of threads that are not there go to the global heap, when it needs some.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
         global_.reset_after_fork();
@@ -145,8 +146,7 @@ public:
             runs_.untouch(span_of(s) - s->extent);
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
             if (survivor == nullptr || Global::Notice::heap_of(owner) != survivor) {
-                superblock::recount(s);
-                global_.adopt(s);
+                global_.orphan(s);
             } else {
                 survivor->holdings().take_notice(s); // its notice may have been on its way in another thread
             }

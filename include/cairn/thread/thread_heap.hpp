@@ -141,7 +141,7 @@ public:
     auto &bins() { return contents_.bins(); }
     Holdings<Global> &holdings() { return contents_.holdings(); }
 
-    /// In the child of a fork: this heap's thread is not there, what it held was adopted by the global heap.
+    /// In the child of a fork: this heap's thread is not there, what it held is nobody's.
     void reset_after_fork() {
         gathering_.publish_after_fork();
         contents_.forget();

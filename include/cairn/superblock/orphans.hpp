@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Orphans: the superblocks whose owners the child of a fork does not have, until the global heap needs one.
+//
+// Adds:    put; adopt, by which they come into the stock.
+// Needs:   SuperblockMaker, Stock and the lock over it.
+// Keeps:   their blocks are not looked at before. A child that only loads another program need not read, page by page, what lies free in
+//          its parent, and of pages that the parent keeps from its children (MADV_DONTFORK) there is nothing to be read.
+// Threads: adopt any; put and forget in the child of a fork, alone.
+// Cost:    adopt: a load; once, a walk over all free blocks.
+#pragma once
+
+#include <cairn/superblock/maker.hpp>
+#include <cairn/superblock/notices.hpp>
+#include <cairn/superblock/recount.hpp>
+#include <cairn/superblock/stock.hpp>
+
+namespace cairn {
+
+template <class Classes, class Discipline>
+class Orphans {
+public:
+    constexpr Orphans(SuperblockMaker<Classes> &maker, Stock<Classes, Discipline> &stock, sync::Lock &lock)
+        : maker_(maker), stock_(stock), lock_(lock) {}
+
+    void put(OwnerLine *s) {
+        set_owner(s, nullptr);
+        Notices<Discipline>::hush(s);
+        list_.push_front(s);
+        any_.store(true, std::memory_order_relaxed);
+    }
+
+    /// All of them, if there are any.
+    CAIRN_INLINE void adopt() {
+        if (CAIRN_UNLIKELY(any_.load(std::memory_order_relaxed))) {
+            adopt_all();
+        }
+    }
+
+    void forget() {
+        list_ = {};
+        any_.store(false, std::memory_order_relaxed);
+    }
+
+private:
+    CAIRN_NOINLINE void adopt_all() {
+        SuperblockList empties;
+        {
+            sync::Guard hold(lock_);
+            while (OwnerLine *const s = list_.front()) {
+                list_.remove(s);
+                superblock::recount(s);
+                // Who tells of it already waits for the lock, and looks for it in the stock: it has a live block then.
+                Notices<Discipline>::let_go(s, /*told=*/false);
+                s->accounted != 0 ? stock_.put(s, 0) : empties.push_front(s);
+            }
+            any_.store(false, std::memory_order_relaxed);
+        }
+        while (OwnerLine *const s = empties.front()) {
+            empties.remove(s);
+            maker_.unmake(s);
+        }
+    }
+
+    SuperblockMaker<Classes> &maker_;
+    Stock<Classes, Discipline> &stock_;
+    sync::Lock &lock_;
+    SuperblockList list_; ///< under the lock
+    std::atomic<bool> any_{
+        false}; ///< relaxed: a hint without the lock. At the fork there is one thread, all others come after
+};
+
+} // namespace cairn
