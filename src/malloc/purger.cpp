@@ -56,7 +56,7 @@ std::size_t to_retain() {
 
 /// Memory with pages that the program has locked, and left so, is none until the purger is woken again.
 bool has_surplus() {
-    return heap.levels().surplus_bytes() > to_retain() + heap.levels().runs().stripes().refused_bytes();
+    return heap.levels().surplus_bytes() > to_retain() + heap.levels().refused_bytes();
 }
 
 /// Surplus, or what will be when it is taken from threads that stay away.
@@ -95,7 +95,7 @@ void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
     be_ordinary();
     while (!is_over()) {
-        heap.levels().runs().forget_refused();
+        heap.levels().forget_refused();
         heap.levels().retire_absent(); // those who are absent now will have been for a tick
         while (has_work() && !is_over()) {
             platform::futex_wait(over, 0, tick_ms());
@@ -167,7 +167,8 @@ void start(std::uint32_t now, std::size_t resident) {
     state.store(at_work, std::memory_order_relaxed); // pthread_create hands it to the thread
     if (!make_thread()) {
         start_from.store(2 * resident, std::memory_order_relaxed);
-        state.store(refused, std::memory_order_relaxed); // a word by itself
+        state.store(refused,
+                    std::memory_order_release); // pairs with grew: who tries again knows from when on
     }
     let_signals_through(before);
 }
@@ -225,7 +226,7 @@ void grew() noexcept {
     if (!background.load(std::memory_order_relaxed) || delay_ms.load(std::memory_order_relaxed) <= 0) {
         return;
     }
-    const std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: a hint, start() decides
+    const std::uint32_t now = state.load(std::memory_order_acquire); // pairs with start(), which decides
     if (now == absent || now == refused) {
         const std::size_t resident = heap.levels().resident_bytes();
         if (resident >= start_from.load(std::memory_order_relaxed) && !is_over()) {

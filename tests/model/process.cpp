@@ -166,6 +166,8 @@ struct Purged {
     Purged &levels() { return *this; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
     std::size_t resident_bytes() const { return purger::start_at; }
+    std::size_t refused_bytes() const { return 0; }
+    void forget_refused() {}
     bool attended() {
         const sync::Guard hold(lock);
         return !attendance.was_told();
@@ -200,6 +202,7 @@ namespace {
 /// One thread more is the purger, once it was started.
 struct Purger {
     Purger() {
+        process_heap::purger::process = getpid();
         process_heap::purger::configure(Options{});
         model::name(&process_heap::purger::state, "state");
         model::name(&process_heap::purged.surplus, "surplus");
