@@ -147,9 +147,9 @@ public:
 
     template <class S>
     void statistics(S &out) const {
-        const LiveRuns::Sum all = live_.sum(), kept = spares_.sum();
-        out.large_live = all.bytes - kept.bytes;
-        out.large_live_blocks = all.blocks - kept.blocks;
+        const LiveRuns::Sum kept = spares_.sum(), live = live_.sum().without(kept);
+        out.large_live = live.bytes;
+        out.large_live_blocks = live.blocks;
         out.free_dirty += kept.bytes;
     }
 

@@ -17,6 +17,12 @@ public:
     struct Sum {
         std::size_t blocks = 0;
         std::size_t bytes = 0;
+
+        /// Others work meanwhile: what they free between two sums is left out.
+        Sum without(Sum some) const {
+            return {blocks > some.blocks ? blocks - some.blocks : 0,
+                    bytes > some.bytes ? bytes - some.bytes : 0};
+        }
     };
 
     constexpr LiveRuns() = default;
