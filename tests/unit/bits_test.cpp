@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Bits: powers of two and rounding, against what they mean.
+// Bits: powers of two and rounding, against what they mean; words that are drawn by a key, against those that SipHash's authors have published.
 #include <cairn/core/bits.hpp>
+#include <cairn/platform/random.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,13 @@ using namespace cairn;
 namespace {
 
 constexpr std::size_t top = SIZE_MAX / 2 + 1;
+
+TEST(Bits, DrawIsSipHash) {
+    static_assert(platform::draw({0x0706050403020100u, 0x0f0e0d0c0b0a0908u}, 0x0706050403020100u) ==
+                  0x93f5f5799a932462u);
+    EXPECT_NE(platform::draw({1, 2}, 3), platform::draw({1, 2}, 4));
+    EXPECT_NE(platform::secret(), 0u);
+}
 
 TEST(Bits, Literals) {
     static_assert(3_KiB == 3 * 1024 && 3_MiB == 3 * 1024 * 1024 &&

@@ -84,8 +84,8 @@ public:
         Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
         // relaxed, both: the secret is one number for ever, and each draw only has to be another one.
-        const std::uint64_t random = platform::mix(secret_.load(std::memory_order_relaxed) ^
-                                                   draws_.fetch_add(1, std::memory_order_relaxed));
+        const std::uint64_t random = platform::draw({secret_.load(std::memory_order_relaxed), 0},
+                                                    draws_.fetch_add(1, std::memory_order_relaxed));
         superblock::format(s, size_class, Classes::size_of(size_class), shift_of(size_class, slot), random,
                            extent);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
