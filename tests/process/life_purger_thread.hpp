@@ -27,6 +27,13 @@ inline pid_t thread_named(const char *name) {
     return found;
 }
 
+/// How often the purger has gone to sleep.
+inline std::size_t sleeps_of_purger() {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/status", thread_named("cairn-purge"));
+    return proc_bytes(path, "\nvoluntary_ctxt_switches:") / KiB;
+}
+
 /// So much memory, in blocks that a process with a purger gives back when they are free.
 class Burst {
 public:

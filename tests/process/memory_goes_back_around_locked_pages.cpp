@@ -11,13 +11,6 @@ using namespace process_test;
 
 namespace {
 
-/// How often the purger has gone to sleep.
-std::size_t sleeps_of_purger() {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/status", thread_named("cairn-purge"));
-    return proc_bytes(path, "voluntary_ctxt_switches:") / KiB;
-}
-
 Burst burst;
 
 } // namespace

@@ -62,6 +62,8 @@ public:
     void fence_from_now_on() { fenced_.store(true, std::memory_order_release); }
     /// relaxed: the owner's; a visitor has a fence behind it, or the mark before it.
     bool fenced() const { return fenced_.load(std::memory_order_relaxed); }
+    /// Nobody gets in before its owner has come by: the heavy fence was taken away.
+    bool is_closed() const { return platform::heavy_fence_missing() && !fenced(); }
 
     // ---- others
 

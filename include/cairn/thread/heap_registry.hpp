@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap registry: the thread heaps of an allocator. A heap is given to a thread when it first needs one, and
-// when the thread ends, to the next.
+// Heap registry: the thread heaps of an allocator. A thread gets one when it first needs it; when it ends, the next one does.
 //
 // Adds:    open, close, and which heap is to be visited next.
 // Needs:   memory for the heaps themselves, from the kernel or where it has none from free runs.
@@ -22,7 +21,6 @@ template <class Global>
 class HeapRegistry {
 public:
     using Heap = ThreadHeap<Global>;
-
     constexpr HeapRegistry() = default;
 
     /// `for_all`: the one that threads share that can have none; the last number is kept for it.
@@ -138,7 +136,10 @@ public:
     }
 
 private:
-    static bool owes(Heap *h) { return h->tray().freed() > h->holdings().share(Global::Emptiness::slack); }
+    static bool owes(Heap *h) {
+        return !h->presence().is_closed() &&
+               h->tray().freed() > h->holdings().share(Global::Emptiness::slack);
+    }
     void note_heaps(RunHeap &runs) {
         runs.set_floor(std::min(small_process_, in_use_ * Global::Emptiness::bins_slack));
     }
@@ -176,5 +177,4 @@ private:
     std::size_t peak_ = 0;
     std::size_t small_process_ = 0;
 };
-
 } // namespace cairn
