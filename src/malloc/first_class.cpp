@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "first_class.hpp"
-#include "purger.hpp"
 #include "signals.hpp"
 
 #include <cstring>
@@ -207,10 +206,7 @@ void note_growth() {
 
 /// Memory was given back; to call without a lock.
 void note_surplus() {
-    const Options &options = options_in_force();
-    const std::size_t least = options.purge_delay_ms == 0 ? 0 : purger::wake_at;
-    const std::size_t limit = options.retain_bytes > least ? options.retain_bytes : least;
-    if (options.purge_delay_ms >= 0 && heap.levels().surplus_bytes() > limit) {
+    if (heap.levels().surplus_bytes() > heap.surplus_limit()) {
         Life::surplus();
     }
 }

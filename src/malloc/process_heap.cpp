@@ -132,7 +132,7 @@ void apply(const Options &options) noexcept {
 }
 
 void retain(std::size_t bytes) noexcept {
-    Options &options = options_in_force();
+    Options options = options_in_force();
     options.retain_bytes = bytes;
     apply(options);
 }

@@ -49,6 +49,7 @@ public:
     }
 
     void set_surplus_limit(std::size_t bytes) { surplus_limit_.store(bytes, std::memory_order_relaxed); }
+    std::size_t surplus_limit() const { return surplus_limit_.load(std::memory_order_relaxed); }
 
     /// In the child of a fork of a process in which other threads had heaps.
     void repair_after_fork() { levels_.repair_after_fork(threads_.reset_after_fork()); }
@@ -74,8 +75,7 @@ protected:
     void note_growth() { CAIRN_UNLIKELY(levels_.has_grown(threads_.mine())) ? Life::grew() : void(); }
 
     void note_surplus() {
-        const std::size_t limit = surplus_limit_.load(std::memory_order_relaxed);
-        if (levels_.has_surplus(limit, threads_.mine()->holdings().number())) {
+        if (levels_.has_surplus(surplus_limit(), threads_.mine()->holdings().number())) {
             Life::surplus();
         }
     }
