@@ -76,7 +76,7 @@ bool is_over() {
 }
 
 /// Whoever made the thread may run with a priority over others, or on one processor only: purging has none, and runs
-/// wherever the first thread may.
+/// wherever the first thread may as well.
 void be_ordinary() {
     const int policy = sched_getscheduler(0);
     if (policy == SCHED_FIFO || policy == SCHED_RR) {
@@ -87,7 +87,8 @@ void be_ordinary() {
     cpu_set_t first;
     if (sched_getaffinity(0, sizeof own, &own) == 0 &&
         sched_getaffinity(getpid(), sizeof first, &first) == 0 && !CPU_EQUAL(&own, &first)) {
-        sched_setaffinity(0, sizeof first, &first);
+        CPU_OR(&own, &own, &first);
+        sched_setaffinity(0, sizeof own, &own);
     }
 }
 
