@@ -33,8 +33,8 @@ target_compile_options(cairn_malloc_options INTERFACE
   -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
 target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 
-# A jump to the C library's dlopen, also without optimization; see there.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/deep_binding.cpp"
+# Jumps, also without optimization, to the C library's dlopen and to a program's operator new; see there.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/deep_binding.cpp" "${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp"
   PROPERTIES COMPILE_OPTIONS -foptimize-sibling-calls)
 # What is the program's may throw; see there.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"

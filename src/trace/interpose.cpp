@@ -260,12 +260,18 @@ constinit Next<void(void *)> next_delete_array{"_ZdaPv"};
 constinit Next<void(void *, std::align_val_t)> next_delete_aligned{"_ZdlPvSt11align_val_t"};
 constinit Next<void(void *, std::align_val_t)> next_delete_array_aligned{"_ZdaPvSt11align_val_t"};
 
-template <class N, class... More>
-void *make(N &next, size_t size, size_t alignment, More... more) {
+template <class N>
+auto *found(N &next) {
     auto *const f = next.find();
     if (f == nullptr) {
         cairn::platform::fatal({"trace: operator new is called, and no library has it"});
     }
+    return f;
+}
+
+template <class N, class... More>
+void *make(N &next, size_t size, size_t alignment, More... more) {
+    auto *const f = found(next);
     return allocate(alignment > 1 ? Op::aligned : Op::malloc, size, alignment,
                     [&] { return f(size, more...); });
 }
@@ -274,12 +280,16 @@ void *make(N &next, size_t size, size_t alignment, More... more) {
 constinit const std::nothrow_t silently{};
 
 /// A form that may throw is tried by the one that does not: an exception would leave us in the midst of recording. Only
-/// when there is no memory is it called itself, and throws.
+/// when there is no memory is it called itself, and throws. The one that does not throw may go through the program's own that
+/// does, and takes ours for that: within a call, ours is the next one's.
 template <class Nothrow, class N, class... More>
 void *make_or_throw(Nothrow &next_nothrow, N &next, size_t size, size_t alignment, More... more) {
+    if (!recording()) {
+        return found(next)(size, more...);
+    }
     void *const p =
         make<Nothrow, More..., const std::nothrow_t &>(next_nothrow, size, alignment, more..., silently);
-    return p != nullptr ? p : next.find()(size, more...);
+    return p != nullptr ? p : found(next)(size, more...);
 }
 
 template <class N, class... More>

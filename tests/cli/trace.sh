@@ -203,6 +203,48 @@ for part in "threads 1[23]$" "damaged 0$"; do
 done
 [ "$(printf '%s\n' "$said" | sed -n 's/^malloc //p')" -ge 240000 ] || fail "calls of threads are lost: $said"
 
+# A C++ program: each form of operator new is a call, under whichever allocator; one that fails throws, or does not.
+cat >"$scratch/forms.cpp" <<'CPP'
+#include <new>
+static void *volatile sink;
+template <class New, class Delete> static void thousand(New get, Delete give_back) {
+    for (int i = 0; i < 1000; ++i) {
+        sink = get();
+        give_back(sink);
+    }
+}
+template <class New> static int throws(New get) {
+    try {
+        sink = get();
+    } catch (const std::bad_alloc &) {
+        return 1;
+    }
+    return 0;
+}
+int main(int count, char **) {
+    const auto to = static_cast<std::align_val_t>(128);
+    const std::size_t much = static_cast<std::size_t>(count) << 60;
+    thousand([] { return ::operator new(10); }, [](void *p) { ::operator delete(p, 10); });
+    thousand([] { return ::operator new[](10); }, [](void *p) { ::operator delete[](p); });
+    thousand([] { return ::operator new(10, std::nothrow); }, [](void *p) { ::operator delete(p); });
+    thousand([] { return ::operator new[](10, std::nothrow); }, [](void *p) { ::operator delete[](p); });
+    thousand([=] { return ::operator new(10, to); }, [=](void *p) { ::operator delete(p, 10, to); });
+    thousand([=] { return ::operator new[](10, to); }, [=](void *p) { ::operator delete[](p, to); });
+    thousand([=] { return ::operator new(10, to, std::nothrow); }, [=](void *p) { ::operator delete(p, to); });
+    thousand([=] { return ::operator new[](10, to, std::nothrow); }, [=](void *p) { ::operator delete[](p, to); });
+    const int thrown = throws([=] { return ::operator new(much); }) + throws([=] { return ::operator new[](much, to); });
+    return thrown == 2 && ::operator new(much, std::nothrow) == nullptr ? 0 : 1;
+}
+CPP
+"${CXX:-c++}" -std=c++17 -O0 -w -o "$scratch/forms" "$scratch/forms.cpp" || fail "the C++ program does not compile"
+for allocator in cairn hoard; do
+    "$cairn" trace --allocator "$allocator" -o "$file" -- "$scratch/forms" || fail "forms of operator new on $allocator: status $?"
+    said=$(summary "$file")
+    printf '%s\n' "$said" | grep -q "^aligned 4000$" || fail "forms of operator new: $said"
+    [ "$(printf '%s\n' "$said" | sed -n 's/^malloc //p')" -ge 4000 ] || fail "forms of operator new: $said"
+    [ "$(printf '%s\n' "$said" | sed -n 's/^free //p')" -ge 8000 ] || fail "forms of operator new: $said"
+done
+
 # A kill loses nothing.
 "$cairn" trace -o "$file" -- "$scratch/calls" killed 2>/dev/null
 [ $? = 137 ] || fail "a signal does not pass through"
