@@ -38,7 +38,7 @@ trace::Moment moment() {
 /// Opens a file, empty, that no other process makes a trace in. Where files can not be locked, nobody is asked.
 int take_file(const std::string &path) {
     for (;;) {
-        const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd < 0) {
             refuse(path);
         }
@@ -48,8 +48,13 @@ int take_file(const std::string &path) {
         // The one before may have given it its name in the meantime.
         const bool same = fstat(fd, &taken) == 0 && stat(path.c_str(), &named) == 0 &&
                           taken.st_dev == named.st_dev && taken.st_ino == named.st_ino;
-        if (!busy && same && ftruncate(fd, 0) == 0) {
+        if (!busy && same && taken.st_size == 0) {
             return fd;
+        }
+        if (!busy && same &&
+            unlink(path.c_str()) == 0) { // left by one that was killed: its program may still write there
+            close(fd);
+            continue;
         }
         const char *const why = busy ? "another cairn trace writes it" : std::strerror(errno);
         close(fd);

@@ -421,6 +421,15 @@ cmp -s "$file" "$scratch/before" && [ ! -e "$file.partial" ] || fail "nothing is
 [ $? = 2 ] || fail "process 0: another status than 2"
 one_line 2 "no word 'trase'" trase -o "$file"
 one_line 1 "No such file" trace-info "$scratch/nothing"
+# What a cairn trace that was killed has left, its program may still write to; and what is there by another name is not written to.
+echo left >"$scratch/left.trace.partial"
+exec 9<"$scratch/left.trace.partial"
+"$cairn" trace -o "$scratch/left.trace" -- "$scratch/calls" >"$scratch/out"
+[ $? = 7 ] && summary "$scratch/left.trace" | grep -q "^malloc 3$" || fail "a file that was left is in the way"
+[ "$(cat <&9)" = left ] || fail "what was left by another was written to"
+exec 9<&-
+ln -s "$scratch/calls.c" "$scratch/other.trace.partial"
+one_line 1 "other.trace.partial" trace -o "$scratch/other.trace" -- "$scratch/calls"
 one_line 1 "is no trace" trace-info "$scratch/calls.c"
 one_line 1 "is no trace" trace-info "$scratch/calls"
 "$cairn" trace -o "$file" -- "$scratch/calls" threads || fail "threads: status $?"
