@@ -43,6 +43,7 @@ constinit Path wanted_file;
 
 /// Programs close stderr before the last of their code runs (every tool of coreutils does).
 constinit int spare_stderr = -1;
+constinit struct stat first_stderr{};
 
 long call(long number, long a = 0, long b = 0, long c = 0) {
     return platform::raw_syscall(number, a, b, c);
@@ -166,12 +167,25 @@ int write_file(const Statistics &statistics, const Subject &subject) {
     return to.error;
 }
 
-bool is_open(long descriptor) {
-    return !platform::failed(call(SYS_fcntl, descriptor, F_GETFD));
+/// Where the summary goes: stderr, if that is what it was at the start, or no file that is the program's own; else what was kept of it. A
+/// program that has closed both may have opened others with their numbers. -1: nowhere.
+long stderr_now() {
+    struct stat now{};
+    for (const long number : {2L, long{spare_stderr}}) {
+        if (!platform::failed(call(SYS_fstat, number, pointer(&now))) &&
+            ((now.st_dev == first_stderr.st_dev && now.st_ino == first_stderr.st_ino) ||
+             (number == 2 && !S_ISREG(now.st_mode)))) {
+            return number;
+        }
+    }
+    return -1;
 }
 
 void write_summary(const Statistics &statistics, const Subject &subject) {
-    File to{is_open(2) ? 2 : spare_stderr};
+    File to{stderr_now()};
+    if (to.descriptor < 0) {
+        return;
+    }
     TextOut out(File::take, &to);
     write_text(out, statistics, subject);
 }
@@ -235,6 +249,7 @@ void read_request() noexcept {
         requested = Form::text;
         const long spare = call(SYS_fcntl, 2, F_DUPFD_CLOEXEC, 200);
         spare_stderr = platform::failed(spare) ? -1 : static_cast<int>(spare);
+        call(SYS_fstat, 2, pointer(&first_stderr));
     } else if (std::strncmp(value, "json:", 5) == 0 && value[5] != 0) {
         request_file(value + 5);
     } else {

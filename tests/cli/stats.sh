@@ -40,6 +40,14 @@ for value in '' 0; do
     stats "$value" true
     silent
 done
+# One that closes all, and opens files of its own with those numbers, has them as it wrote them.
+echo its own >"$scratch/victim"
+"${python}" - "$scratch/victim" <<'PY' >"$scratch/program.py"
+import sys
+print("import os\nos.closerange(0, 4096)\nfor i in range(300): os.open(%r, os.O_RDWR | os.O_APPEND)\nos._exit\nimport ctypes\nctypes.CDLL(None).exit(0)" % sys.argv[1])
+PY
+stats 1 "$python" "$scratch/program.py"
+[ "$(cat "$scratch/victim")" = "its own" ] || fail "the report is in a file of the program's: $(cat "$scratch/victim")"
 
 # JSON: all of it there, and true.
 stats "json:$scratch/one.json" python3 -c 'import sys; keep = [bytes(1 << 20) for i in range(40)]; import os
