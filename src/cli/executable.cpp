@@ -45,7 +45,10 @@ std::string look_at_elf(std::ifstream &file, const Elf64_Ehdr &header) {
 
 } // namespace
 
-std::string why_not_preloaded(const std::filesystem::path &program) {
+namespace {
+
+/// `scripts`: how many interpreters may be scripts themselves, as many as the kernel follows.
+std::string why_not_preloaded(const std::filesystem::path &program, int scripts) {
     struct stat about{};
     if (stat(program.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
         return "";
@@ -73,8 +76,13 @@ std::string why_not_preloaded(const std::filesystem::path &program) {
     }
     const std::size_t to = first_line.find_first_of(" \t\r", from);
     const std::filesystem::path interpreter = first_line.substr(from, to - from);
-    // A script's interpreter may not be a script; look once.
-    return interpreter == program ? "" : why_not_preloaded(interpreter);
+    return scripts == 0 ? "" : why_not_preloaded(interpreter, scripts - 1);
+}
+
+} // namespace
+
+std::string why_not_preloaded(const std::filesystem::path &program) {
+    return why_not_preloaded(program, 4);
 }
 
 bool is_library(const std::filesystem::path &file) {

@@ -126,6 +126,11 @@ if "${CC:-cc}" -static "$scratch/main.c" -o "$scratch/static" 2>/dev/null; then
     chmod +x "$scratch/script"
     ends 3 run -- "$scratch/script" && one_line "statically linked"
 fi
+printf '#!%s\n' "$scratch/second" >"$scratch/first" # each is the other's interpreter
+printf '#!%s\n' "$scratch/first" >"$scratch/second"
+chmod +x "$scratch/first" "$scratch/second"
+"$cairn" run -- "$scratch/first" >"$scratch/out" 2>&1
+[ $? = 126 ] || fail "scripts that name each other: $(cat "$scratch/out")"
 printf '#!/bin/sh\nexit 5\n' >"$scratch/script"
 chmod +x "$scratch/script"
 ends 5 run -- "$scratch/script" && silent
