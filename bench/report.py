@@ -107,6 +107,8 @@ def write(path, page):
 def main(arguments):
     options = read_arguments(arguments)
     try:
+        if all(map(os.path.exists, (options.file, options.output))) and os.path.samefile(options.file, options.output):
+            raise Unusable("%s: is what is read" % options.output)
         kind, data = load(options)
         write(options.output, make(kind, data, options.file))
     except Unusable as why:

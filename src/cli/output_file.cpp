@@ -20,8 +20,11 @@ namespace fs = std::filesystem;
 
 } // namespace
 
-void check_output(const fs::path &path) {
+void check_output(const fs::path &path, const fs::path &input) {
     std::error_code ignored;
+    if (!input.empty() && fs::equivalent(path, input, ignored)) {
+        fail(path, "is what is read");
+    }
     const fs::file_status there = fs::status(path, ignored);
     if (fs::is_directory(there)) {
         fail(path, "is a folder");

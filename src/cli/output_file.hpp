@@ -9,8 +9,8 @@
 namespace cairn::cli {
 
 /// Before minutes of work, not after: throws std::runtime_error, one line, if no file can be put there. What is there and no
-/// regular file, such as a device, would be replaced by one.
-void check_output(const std::filesystem::path &path);
+/// regular file, such as a device, would be replaced by one. `input`: what is read to make it, if that is a file.
+void check_output(const std::filesystem::path &path, const std::filesystem::path &input = {});
 
 /// Throws std::runtime_error, and leaves what was there.
 void write_output(const std::filesystem::path &path, const std::string &text);

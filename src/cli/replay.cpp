@@ -386,7 +386,7 @@ std::uint64_t available_memory() {
 
 int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators) {
     if (!request.json.empty()) {
-        check_output(request.json);
+        check_output(request.json, request.file);
     }
     const Folder folder;
     std::uint64_t images = 0;

@@ -243,6 +243,7 @@ one_line 1 "No such file" replay "$trace" --allocators cairn --json "$scratch/no
 "$cairn" replay "$trace" --allocators cairn --json "" >"$scratch/out" 2>&1
 [ $? = 2 ] || fail "an empty name of a file: another status than 2"
 one_line 1 "is a folder" replay "$trace" --allocators cairn --json "$scratch"
+one_line 1 "is what is read" replay "$trace" --allocators cairn --json "$trace"
 mkfifo "$scratch/pipe" # as for a device: it is not replaced
 one_line 1 "no regular file" replay "$trace" --allocators cairn --json "$scratch/pipe"
 [ -p "$scratch/pipe" ] || fail "a pipe was replaced"
