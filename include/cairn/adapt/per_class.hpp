@@ -131,18 +131,22 @@ private:
         return any_size_ ? static_cast<std::size_t>(wanted) : alignof(PerClassHeap);
     }
 
-    static void *try_get(std::size_t size, std::align_val_t wanted) noexcept {
+    static void *ask(std::size_t size, std::align_val_t wanted) {
         Shared heap;
         return takes(size, wanted) ? malloc_aligned(heap, alignment_here(wanted), size)
                                    : ::operator new(size, wanted, std::nothrow);
     }
 
-    static void *get(std::size_t size, std::align_val_t wanted) {
-        void *const block = try_get(size, wanted);
-        if (block == nullptr) {
-            throw std::bad_alloc();
+    static void *try_get(std::size_t size, std::align_val_t wanted) noexcept {
+        try {
+            return ask(size, wanted);
+        } catch (const std::bad_alloc &) {
+            return nullptr;
         }
-        return block;
+    }
+    static void *get(std::size_t size, std::align_val_t wanted) {
+        void *const block = ask(size, wanted);
+        return block != nullptr ? block : throw std::bad_alloc();
     }
 
     static void put_here(void *p, std::align_val_t wanted) noexcept {

@@ -21,6 +21,7 @@
 namespace cairn {
 
 template <FaultPolicy Policy = StopAtFault, std::size_t Held = 64>
+    requires(Held > 0)
 class GuardedPagesHeap {
 public:
     static constexpr std::size_t alignment = quantum;

@@ -26,9 +26,9 @@
 #include <utility>
 
 namespace cairn {
-
 template <class Super, SizeClasses Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
-    requires SizedHeap<Super> && AlignedHeap<Super> && ReallocatingHeap<Super> && ZeroingHeap<Super>
+    requires(SizedHeap<Super> && AlignedHeap<Super> && ReallocatingHeap<Super> && ZeroingHeap<Super> &&
+             Held > 0)
 class RandomPlacesHeap {
     using Region = debug::RandomRegion;
 
