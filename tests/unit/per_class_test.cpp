@@ -3,10 +3,12 @@
 // PerClassHeap: every form of new and delete, by a class that a pool serves and by one that takes any size, by
 // classes derived from them, and by over-aligned ones. What goes to the global forms is counted.
 #include <cairn/adapt/per_class.hpp>
+#include <cairn/adapt/throw_exception.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 
 #include <gtest/gtest.h>
@@ -179,6 +181,23 @@ TEST_F(PerClass, OutOfMemory) {
     delete new (std::nothrow) Larger; // not of the heap
     Watched<Pooled>::refuses = Watched<Hosted>::refuses = false;
     delete new (std::nothrow) Pooled;
+}
+
+TEST(PerClassPool, ThrowsWhereItsHeapThrows) {
+    struct Data {
+        char bytes[32];
+    };
+    using Object = PerClassHeap<Data, Compose<StaticBufferHeap<64>, Freelist, ThrowException>>;
+    bool thrown = false;
+    try {
+        for (int i = 0; i < 10; ++i) {
+            static_cast<void>(new Object);
+        }
+    } catch (const std::bad_alloc &) {
+        thrown = true;
+    }
+    EXPECT_TRUE(thrown);
+    EXPECT_EQ(new (std::nothrow) Object, nullptr);
 }
 
 TEST_F(PerClass, PlacementIsNotHidden) {
