@@ -24,7 +24,7 @@
 namespace cairn {
 
 template <class H>
-concept MarkingHeap = TaggedHeap<H> && requires { requires H::marked; };
+concept MarkingHeap = TaggedHeap<H> && MarksAll<H>;
 
 template <TaggedHeap Super, std::size_t From, MarkingHeap Mapped>
     requires AlignedHeap<Super> && AlignedHeap<Mapped> && ReallocatingHeap<Super> && (!MayMark<Super>)
@@ -33,6 +33,7 @@ public:
     using SizeRecord = BoundaryTag;
     static constexpr bool marks =
         true; ///< so it stands on no other one: whose a marked block is none could tell
+    static constexpr bool joins = Joins<Super>;
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, alignment_of<Mapped>);
 
     void *malloc(std::size_t size) {

@@ -17,6 +17,7 @@
 #include <cairn/core/concepts.hpp>
 #include <cairn/debug/size_record.hpp>
 #include <cairn/debug/usage.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
@@ -26,6 +27,7 @@ class ProfileHeap {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
     using SizeRecord = debug::SizeRecordOf<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
 
     ProfileHeap() = default;
     ProfileHeap(const ProfileHeap &) = delete;

@@ -16,6 +16,7 @@
 #include <cairn/core/concepts.hpp>
 #include <cairn/debug/size_record.hpp>
 #include <cairn/debug/trace_record.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
@@ -38,6 +39,7 @@ class TraceHeap {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
     using SizeRecord = debug::SizeRecordOf<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
 
     void *malloc(std::size_t size) { return took(Operation::malloc, heap_.malloc(size), size, 0); }
 

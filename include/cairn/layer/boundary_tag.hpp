@@ -107,4 +107,12 @@ concept TaggedHeap = SelfSizedHeap<H> && std::same_as<typename H::SizeRecord, Bo
 template <class H>
 concept MayMark = requires { requires H::marked; } || requires { requires H::marks; };
 
+/// All blocks of it bear the mark.
+template <class H>
+concept MarksAll = requires { requires H::marked; };
+
+/// It joins free blocks by their tags, as it says (`joins`), and layers that hand its blocks on: no other one may do so by the same tags.
+template <class H>
+concept Joins = requires { requires H::joins; };
+
 } // namespace cairn

@@ -34,14 +34,14 @@ inline constexpr std::size_t smallest_of<H> = H::smallest;
 } // namespace detail
 
 template <TaggedHeap Super>
-    requires HoldingHeap<Super>
+    requires(HoldingHeap<Super> && !Joins<Super>)
 class CoalesceHeap : private Super {
     static_assert(detail::smallest_of<Super> <= BoundaryTag::room_in(BoundaryTag::smallest),
                   "the heap below must hold the smallest block that is split off");
 
 public:
     using SizeRecord = BoundaryTag;
-    static constexpr bool marks = MayMark<Super>;
+    static constexpr bool marks = MayMark<Super>, joins = true;
     static constexpr std::size_t alignment = alignment_of<Super>;
 
     void *malloc(std::size_t size) {

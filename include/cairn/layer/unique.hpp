@@ -20,6 +20,7 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/core/immortal.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
@@ -38,6 +39,7 @@ template <Heap Super, class Tag = void>
 class UniqueHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
 
     static void *malloc(std::size_t size) { return the_.object.malloc(size); }
     static void free(void *p) { the_.object.free(p); }
