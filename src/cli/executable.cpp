@@ -43,10 +43,6 @@ std::string look_at_elf(std::ifstream &file, const Elf64_Ehdr &header) {
     return "it is statically linked";
 }
 
-} // namespace
-
-namespace {
-
 /// `scripts`: how many interpreters may be scripts themselves, as many as the kernel follows.
 std::string why_not_preloaded(const std::filesystem::path &program, int scripts) {
     struct stat about{};

@@ -109,12 +109,12 @@ public:
         return global_.free_bytes() + large_.spares() + huge_.cached_bytes();
     }
 
-    std::size_t refused_bytes() const { return runs_.stripes().refused_bytes(); } ///< of that
-    void forget_refused() { runs_.forget_refused(); }
     /// Whether that is more, asked by a thread, whose own stripe of runs is the nearest to look at.
     bool has_surplus(std::size_t bytes, unsigned who) const {
         return runs_.stripes().dirty_bytes(RunHeap::home_of(who)) > bytes || surplus_bytes() > bytes;
     }
+    std::size_t refused_bytes() const { return runs_.stripes().refused_bytes(); } ///< of what is free
+    void forget_refused() { runs_.forget_refused(); }
 
     /// What is resident at most, but for metadata.
     std::size_t resident_bytes() {
