@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, outputs, places, results  # noqa: E402
-from lib.entry import Parser, enter  # noqa: E402
+from lib.entry import Parser, complain, enter  # noqa: E402
 
 PREFIX = "coherence-"
 PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
@@ -49,7 +49,7 @@ LIMIT = 3600  # seconds for one count: on a machine that others keep busy the lo
 
 
 def fail(text):
-    print("coherence: " + text, file=sys.stderr)
+    complain(text)
     raise SystemExit(2)
 
 
@@ -197,4 +197,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "coherence")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report  # noqa: E402
-from lib.entry import Parser, enter  # noqa: E402
+from lib.entry import Parser, complain, enter  # noqa: E402
 
 # The first one is what the others are compared with.
 VARIANTS = {
@@ -104,13 +104,13 @@ def main(arguments):
                               "%.3f" % (each.instructions / found[0].instructions), "%.1f" % (each.peak_kib / 1024)])
             print("\n".join(report.aligned(table)), flush=True)
     except (Failed, allocators.Unavailable) as why:
-        print("disciplines: %s" % why, file=sys.stderr)
+        complain(str(why))
         return 1
     except FileNotFoundError as missing:
-        print("disciplines: %s is not there" % missing.filename, file=sys.stderr)
+        complain("%s is not there" % missing.filename)
         return 2
     return 0
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "disciplines")

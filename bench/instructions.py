@@ -11,8 +11,8 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report, workloads  # noqa: E402
-from lib.entry import Parser, enter  # noqa: E402
-from lib.choice import choose_allocators, comma_list, complain, positive  # noqa: E402
+from lib.entry import Parser, complain, enter  # noqa: E402
+from lib.choice import choose_allocators, comma_list, positive  # noqa: E402
 
 
 def numbers(text):
@@ -78,7 +78,7 @@ def main(arguments):
 
 if __name__ == "__main__":
     try:
-        enter(main)
+        enter(main, "instructions")
     except FileNotFoundError as missing:
         complain("%s is not installed" % missing.filename)
         sys.exit(2)

@@ -10,16 +10,12 @@ import time
 sys.dont_write_bytecode = True
 
 from lib import machine, outputs, places, report, results  # noqa: E402
-from lib.entry import Parser, enter  # noqa: E402
+from lib.entry import Parser, complain, enter  # noqa: E402
 from papers import form, heap_layers, hoard, lkmalloc, nbmalloc, wen_deng  # noqa: E402
 from papers.lab import Lab, Missing  # noqa: E402
 
 TABLES = {table.name: table for document in (hoard, heap_layers, nbmalloc, lkmalloc, wen_deng)
           for table in document.TABLES}
-
-
-def complain(text):
-    print("paper: " + text, file=sys.stderr)
 
 
 def read_arguments(arguments):
@@ -82,4 +78,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "paper")

@@ -15,9 +15,9 @@ sys.dont_write_bytecode = True
 
 from lib import (choice, describe, extras, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
                  results, series)
-from lib.choice import complain, positive, positives  # noqa: E402
+from lib.choice import positive, positives  # noqa: E402
 from lib.command_line import Parser  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import complain, enter  # noqa: E402
 from lib.session import handling, interrupt  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
@@ -233,4 +233,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "peaks")

@@ -16,7 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from lib import allocators, debian, instrumented, results  # noqa: E402
-from lib.entry import enter  # noqa: E402
+from lib.entry import complain, enter  # noqa: E402
 
 # Pinned, so that figures can be compared: a crate and its version.
 CRATES = {"libmimalloc-sys": "0.1.49", "snmalloc-sys": "0.7.6", "tikv-jemalloc-sys": "0.7.1", "libtcmalloc-sys": "0.1.14"}
@@ -24,14 +24,10 @@ OPTIMIZED = ["-O3", "-DNDEBUG", "-fPIC", "-fvisibility=hidden"]
 SHARED = ["-shared", "-pthread", "-Wl,-z,nodelete"]
 
 
-def say(text):
-    print("peers: " + text, file=sys.stderr)
-
-
 def run(command, **options):
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if ended.returncode != 0:
-        say("%s failed:\n%s" % (command[0], ended.stdout[-3000:]))
+        complain("%s failed:\n%s" % (command[0], ended.stdout[-3000:]))
         raise SystemExit(1)
     return ended.stdout
 
@@ -42,7 +38,7 @@ def sources(folder):
     if os.path.isdir(vendor):
         return vendor
     if shutil.which("cargo") is None:
-        say("cargo is not installed")
+        complain("cargo is not installed")
         raise SystemExit(2)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         os.mkdir(os.path.join(scratch, "src"))
@@ -151,7 +147,7 @@ def main(words):
     known = COHERENCE if coherence else PEERS
     for name in names:
         if name not in known:
-            say("no peer is called '%s'; there are %s" % (name, ", ".join(known)))
+            complain("no peer is called '%s'; there are %s" % (name, ", ".join(known)))
             return 2
     folder = allocators.peers_folder()
     target = os.path.join(folder, "coherence", "%s.so") if coherence else os.path.join(folder, "lib%s.so")
@@ -160,7 +156,7 @@ def main(words):
         out = target % name
         if os.path.exists(out):
             continue
-        say("building %s" % name)
+        complain("building %s" % name)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             aside = os.path.join(scratch, os.path.basename(out))
             try:
@@ -170,7 +166,7 @@ def main(words):
                 else:
                     PEERS[name](sources(folder), aside, scratch)
             except (debian.Unavailable, instrumented.Failed) as trouble:
-                say("%s: %s" % (name, trouble))
+                complain("%s: %s" % (name, trouble))
                 return 1
             os.rename(aside, out)
     if not coherence:
@@ -179,4 +175,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "peers")

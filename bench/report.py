@@ -10,7 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import outputs, places  # noqa: E402
-from lib.entry import Parser, enter  # noqa: E402
+from lib.entry import Parser, complain, enter  # noqa: E402
 from lib.outputs import Unusable  # noqa: E402
 
 TRACE_MARK = b"NCTRACE1"
@@ -112,10 +112,10 @@ def main(arguments):
         kind, data = load(options)
         write(options.output, make(kind, data, options.file))
     except Unusable as why:
-        print("cairn: report: %s" % why, file=sys.stderr)
+        complain(str(why))
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "report")

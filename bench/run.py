@@ -7,8 +7,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, choice, command_line, compare, figures, markdown, outputs, places, report, results, workloads  # noqa: E402
-from lib.entry import enter  # noqa: E402
-from lib.choice import complain  # noqa: E402
+from lib.entry import complain, enter  # noqa: E402
 from lib.session import Session  # noqa: E402
 from lib.terminal import show  # noqa: E402
 
@@ -120,4 +119,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    enter(main)
+    enter(main, "bench")

@@ -3,16 +3,12 @@
 import argparse
 import glob
 import os
-import sys
 
 from . import allocators, measure, places, workloads
+from .entry import complain
 
 # What is compared, and with what, where nobody says.
 BASELINE, BY = "glibc", "wall"
-
-
-def complain(text):
-    print("bench: " + text, file=sys.stderr)
 
 
 def comma_list(text):

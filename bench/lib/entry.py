@@ -7,12 +7,18 @@ import sys
 
 from . import outputs
 
+word = "cairn"  # what complains
+
+
+def complain(text):
+    print("%s: %s" % (word, text), file=sys.stderr)
+
 
 class Parser(argparse.ArgumentParser):
     """Wrong usage is one line."""
 
     def error(self, message):
-        print("%s: %s (--help lists the options)" % (self.prog.split()[-1], message), file=sys.stderr)
+        complain("%s (--help lists the options)" % message)
         sys.exit(2)
 
 
@@ -21,9 +27,11 @@ def leave_output():
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def enter(main):
+def enter(main, its_word):
     """With the status that main gives for the command line; 130 after Ctrl-C, 141 when the reader has gone. What the system
     refuses is one line."""
+    global word
+    word = its_word
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status of every run away
     if sys.stdout is None:  # closed
         sys.stdout = open(os.devnull, "w")
@@ -33,13 +41,13 @@ def enter(main):
     except KeyboardInterrupt:
         status = 130
     except outputs.Unusable as why:
-        print(why, file=sys.stderr)
+        complain(str(why))
         status = 1
     except BrokenPipeError:
         leave_output()
         status = 141
     except OSError as why:
-        print("cairn: %s" % why, file=sys.stderr)
+        complain(str(why))
         leave_output()
         status = 1
     sys.exit(status)

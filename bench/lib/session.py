@@ -7,7 +7,8 @@ import time
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from . import choice, describe, extras, figures, machine, places, results, series
+from . import describe, extras, figures, machine, places, results, series
+from .entry import complain
 from .terminal import Progress
 
 
@@ -57,12 +58,12 @@ class Session:
     def lacks(self, kind):
         tool = extras.missing(kind)
         if tool:
-            choice.complain("skipped: --%s: %s is not installed" % (kind, tool))
+            complain("skipped: --%s: %s is not installed" % (kind, tool))
         return tool
 
     def measure(self, folder, kinds, step):
         options = self.options
-        self.expected = series.references(self.launcher, self.cases, folder, options.timeout, choice.complain, step)
+        self.expected = series.references(self.launcher, self.cases, folder, options.timeout, complain, step)
         self.left_out = len(self.cases) - len(self.expected)
         self.cases = [case for case in self.cases if case.label in self.expected]
         runner = extras.Runner(options.build, folder, options.sample)
@@ -121,5 +122,5 @@ class Session:
             self.unwritten = False
         except OSError as why:
             if not self.unwritten:
-                choice.complain("%s: %s" % (self.path, why.strerror))
+                complain("%s: %s" % (self.path, why.strerror))
             self.unwritten = True

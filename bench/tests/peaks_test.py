@@ -110,6 +110,7 @@ class Runs(unittest.TestCase):
         for words in (["--cases", "nonsense"], ["--threads", "0"], ["--build", "/nowhere"]):
             ended = run(*words)
             self.assertEqual((ended.returncode, ended.stderr.count("\n")), (2, 1), ended.stderr)
+            self.assertTrue(ended.stderr.startswith("peaks: "), ended.stderr)
 
 
 if __name__ == "__main__":
