@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, outputs, places, results  # noqa: E402
-from lib.entry import Parser, complain, enter  # noqa: E402
+from lib.entry import Parser, complain, enter, named  # noqa: E402
 
 PREFIX = "coherence-"
 PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
@@ -154,7 +154,7 @@ def main(arguments):
                         "blocks), total (of both), rmws, cold or falsely_shared")
     parser.add_argument("--where", action="store_true", help="also which lines of the allocators' source make the transfers")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR")
-    parser.add_argument("--json", metavar="FILE", help="write all counts there")
+    parser.add_argument("--json", type=named, metavar="FILE", help="write all counts there")
     options = parser.parse_args(arguments)
 
     if options.where and shutil.which("addr2line") is None:

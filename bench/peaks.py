@@ -16,8 +16,7 @@ sys.dont_write_bytecode = True
 from lib import (choice, describe, extras, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
-from lib.command_line import Parser  # noqa: E402
-from lib.entry import complain, enter  # noqa: E402
+from lib.entry import Parser, complain, enter, named  # noqa: E402
 from lib.session import handling, interrupt  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
@@ -41,10 +40,10 @@ def read_arguments(arguments):
     add("--quick", action="store_true", help="an eighth of the memory, a tenth of the work: does everything run?")
     add("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N",
         help="runs at the same time: memory does not depend on it (the number of processors)")
-    add("--with", dest="earlier", metavar="FILE", help="results of an earlier run: what is not run now, from there")
-    add("--show", metavar="FILE", help="run nothing: the tables of earlier results")
+    add("--with", dest="earlier", type=named, metavar="FILE", help="results of an earlier run: what is not run now, from there")
+    add("--show", type=named, metavar="FILE", help="run nothing: the tables of earlier results")
     add("--markdown", action="store_true", help="tables for a page of docs/")
-    add("-o", "--output", "--json", dest="output", metavar="FILE", help="where all figures go, as JSON")
+    add("-o", "--output", "--json", dest="output", type=named, metavar="FILE", help="where all figures go, as JSON")
     add("--build", default=places.default_build(), metavar="DIR",
         help="the build, or the prefix of an installed Cairn, to take programs and libraries from")
     options = parser.parse_args(arguments)

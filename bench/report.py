@@ -10,7 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import outputs, places  # noqa: E402
-from lib.entry import Parser, complain, enter  # noqa: E402
+from lib.entry import Parser, complain, enter, named  # noqa: E402
 from lib.outputs import Unusable  # noqa: E402
 
 TRACE_MARK = b"NCTRACE1"
@@ -19,8 +19,8 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 
 def read_arguments(arguments):
     parser = Parser(prog="cairn report", description=__doc__)
-    parser.add_argument("file", help="what `cairn trace`, `cairn replay --json` or `cairn bench` has written")
-    parser.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="the page to write")
+    parser.add_argument("file", type=named, help="what `cairn trace`, `cairn replay --json` or `cairn bench` has written")
+    parser.add_argument("-o", "--output", type=named, metavar="PAGE.html", required=True, help="the page to write")
     parser.add_argument("--process", type=int, metavar="N",
                         help="of a trace: which process (the one with the most calls)")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR",

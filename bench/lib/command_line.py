@@ -5,7 +5,7 @@ import os
 
 from . import allocators, extras, figures, places, series, workloads
 from .choice import BASELINE, BY, comma_list, positive, positives
-from .entry import Parser
+from .entry import Parser, named
 
 
 def seconds(text):
@@ -42,10 +42,10 @@ def read(arguments, description):
         help="with --memory: look every MS milliseconds at most (%d)" % extras.SAMPLE_MS)
     add("--timeout", type=seconds, metavar="SECONDS",
         help="when a run counts as hung (10 times its reference run, at least %d s)" % series.LEAST_TIMEOUT)
-    add("-o", "--output", "--json", dest="output", metavar="FILE",
+    add("-o", "--output", "--json", dest="output", type=named, metavar="FILE",
         help="where all results go, as JSON (%s/DATE-TIME.json)" % os.path.relpath(places.results_folder()))
-    add("--compare", metavar="OLD.json", help="besides, what has changed since those results")
-    add("--show", metavar="FILE.json", help="run nothing: the tables of earlier results")
+    add("--compare", type=named, metavar="OLD.json", help="besides, what has changed since those results")
+    add("--show", type=named, metavar="FILE.json", help="run nothing: the tables of earlier results")
     add("--markdown", action="store_true", help="the tables as Markdown, for a page")
     add("--list", action="store_true", help="run nothing: which allocators and workloads are there")
     add("--build", default=places.default_build(), metavar="DIR",

@@ -22,6 +22,13 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def named(path):
+    """What a variable that is not set leaves of FILE is none."""
+    if not path:
+        raise argparse.ArgumentTypeError("is empty")
+    return path
+
+
 def leave_output():
     """What is left of it goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -107,7 +107,7 @@ class Runs(unittest.TestCase):
             self.assertEqual((broken.returncode, broken.stderr.count("\n")), (1, 1))
 
     def test_wrong_use(self):
-        for words in (["--cases", "nonsense"], ["--threads", "0"], ["--build", "/nowhere"]):
+        for words in (["--cases", "nonsense"], ["--threads", "0"], ["--show", ""], ["--build", "/nowhere"]):
             ended = run(*words)
             self.assertEqual((ended.returncode, ended.stderr.count("\n")), (2, 1), ended.stderr)
             self.assertTrue(ended.stderr.startswith("peaks: "), ended.stderr)

@@ -122,6 +122,12 @@ class Choice(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("nonsense", run.stderr)
 
+    def test_an_empty_name_of_a_file(self):
+        for option in "--show", "--compare", "--json":
+            run, _ = bench("--workloads", "nonsense", option, "")
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 1), run.stderr)
+            self.assertIn("is empty", run.stderr)
+
     def test_what_is_no_file_is_not_replaced(self):
         pipe = os.path.join(self.folder, "pipe")
         os.mkfifo(pipe)  # or a device
