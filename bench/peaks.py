@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 
 sys.dont_write_bytecode = True
 
-from lib import (choice, describe, extras, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
+from lib import (choice, describe, extras, inputs, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
@@ -132,7 +132,7 @@ def cell_record(label, name, times, cell):
 def read(path):
     """Earlier results, and their cells by (case, allocator, times the work)."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with inputs.open_bytes(path) as file:
             found = json.load(file)
         names = [field.name for field in fields(peaks.Cell)]
         cells = {(cell["case"], cell["allocator"], cell["times"]): peaks.Cell(**{name: cell[name] for name in names})

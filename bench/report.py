@@ -9,7 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import outputs, places  # noqa: E402
+from lib import inputs, outputs, places  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
 from lib.outputs import Unusable  # noqa: E402
 
@@ -49,19 +49,18 @@ def load(options):
     """What kind of page, and its data."""
     path = options.file
     try:
-        with open(path, "rb") as file:
+        with inputs.open_bytes(path) as file:
             head = file.read(len(TRACE_MARK))
-        if head == TRACE_MARK:
-            data = trace_figures(path, options.process, options.build)
-            if not data["allocations"]:
-                raise Unusable("%s: process %d allocated nothing" % (path, data["process"]))
-            return "trace_page", data
-        if not head.strip():
-            raise Unusable("%s: is empty" % path)
-        if not head.lstrip().startswith(b"{"):
-            raise Unusable("%s: is neither a trace nor a result of cairn replay or cairn bench" % path)
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
+            if head == TRACE_MARK:
+                data = trace_figures(path, options.process, options.build)
+                if not data["allocations"]:
+                    raise Unusable("%s: process %d allocated nothing" % (path, data["process"]))
+                return "trace_page", data
+            if not head.strip():
+                raise Unusable("%s: is empty" % path)
+            if not head.lstrip().startswith(b"{"):
+                raise Unusable("%s: is neither a trace nor a result of cairn replay or cairn bench" % path)
+            data = json.loads(head + file.read())
     except OSError as why:
         raise Unusable("%s: %s" % (path, why.strerror))
     except (json.JSONDecodeError, UnicodeDecodeError) as why:

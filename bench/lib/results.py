@@ -3,7 +3,7 @@
 import json
 import os
 
-from . import outputs
+from . import inputs, outputs
 from .outputs import Unusable
 
 
@@ -15,7 +15,7 @@ def write(path, results):
 def read(path):
     """What `cairn bench` has written."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with inputs.open_bytes(path) as file:
             found = json.load(file)
     except OSError as why:
         raise Unusable("%s: %s" % (path, why.strerror))

@@ -335,6 +335,14 @@ class Refusals(Case):
             file.write(content)
         return self.path(name)
 
+    def test_a_pipe(self):
+        os.mkfifo(self.path("pipe"))
+        self.one_line("is empty", self.path("pipe"), "-o", self.path("page.html"))  # nobody is waited for
+        self.write_bench(self.path("bench.json"))
+        with open(self.path("bench.json")) as file:
+            run = report("/dev/stdin", "-o", self.path("page.html"), input=file.read())
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
     def test_what_is_no_result(self):
         page, trace, bench = self.path("page.html"), self.path("few.trace"), self.path("bench.json")
         self.write_few(trace)

@@ -45,12 +45,15 @@ Descriptor::~Descriptor() {
 }
 
 TraceFile::TraceFile(const std::string &path) {
-    const Descriptor file(path, O_RDONLY);
+    const Descriptor file(path, O_RDONLY | O_NONBLOCK); // nobody is waited for who would write to a pipe
     struct stat status{};
     if (fstat(file, &status) != 0) {
         fail_errno(path);
     }
-    if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) < trace::header_bytes) {
+    if (!S_ISREG(status.st_mode)) {
+        fail(path, "is no regular file, which a trace has to be: it is read in many places");
+    }
+    if (static_cast<std::size_t>(status.st_size) < trace::header_bytes) {
         fail(path, "is no trace of Cairn's");
     }
     length_ = static_cast<std::size_t>(status.st_size);
