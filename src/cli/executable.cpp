@@ -3,9 +3,13 @@
 
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include <elf.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace cairn::cli {
@@ -18,29 +22,61 @@ bool read_at(std::ifstream &file, std::uint64_t offset, Record &record) {
     return static_cast<bool>(file.read(reinterpret_cast<char *>(&record), sizeof record));
 }
 
-/// The machine of this program's own code.
-Elf64_Half own_machine() {
-    std::ifstream own("/proc/self/exe", std::ios::binary);
-    Elf64_Ehdr header{};
-    return read_at(own, 0, header) ? header.e_machine : Elf64_Half{EM_NONE};
-}
-
 bool read_elf(std::ifstream &file, Elf64_Ehdr &header) {
     return read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
 }
 
-std::string look_at_elf(std::ifstream &file, const Elf64_Ehdr &header) {
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != own_machine()) {
-        return "it is a program for another kind of processor";
-    }
+/// The loader that a program names, which is what preloads; nothing if it names none.
+std::optional<std::string> loader_of(std::ifstream &file, const Elf64_Ehdr &header) {
     for (unsigned i = 0; i < header.e_phnum; ++i) {
         Elf64_Phdr segment{};
-        if (!read_at(file, header.e_phoff + std::uint64_t{i} * header.e_phentsize, segment) ||
-            segment.p_type == PT_INTERP) {
+        if (!read_at(file, header.e_phoff + std::uint64_t{i} * header.e_phentsize, segment)) {
             return "";
         }
+        if (segment.p_type == PT_INTERP) {
+            std::string name;
+            file.seekg(static_cast<std::streamoff>(segment.p_offset));
+            std::getline(file, name, '\0');
+            return name;
+        }
     }
-    return "it is statically linked";
+    return {};
+}
+
+/// Whether a program gets rights that who starts it has not: then the loader preloads nothing. As the kernel has it.
+bool raises_rights(const std::filesystem::path &program, const struct stat &about) {
+    struct statvfs system{};
+    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+        (statvfs(program.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0)) {
+        return false;
+    }
+    constexpr mode_t of_its_group = S_ISGID | S_IXGRP;
+    return ((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) ||
+           ((about.st_mode & of_its_group) == of_its_group && about.st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
+std::string look_at_elf(const std::filesystem::path &program, std::ifstream &file, const Elf64_Ehdr &header) {
+    std::ifstream own("/proc/self/exe", std::ios::binary);
+    Elf64_Ehdr own_header{};
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        (read_elf(own, own_header) && header.e_machine != own_header.e_machine)) {
+        return "it is a program for another kind of processor";
+    }
+    std::error_code ignored;
+    const bool is_loader =
+        std::filesystem::equivalent(program, loader_of(own, own_header).value_or(""), ignored);
+    return is_loader || loader_of(file, header) ? "" : "it is statically linked";
+}
+
+/// As much of it as the kernel looks at.
+std::string first_line_of(std::ifstream &file) {
+    char start[256];
+    file.clear();
+    file.seekg(0);
+    file.read(start, sizeof start);
+    const std::string text(start, static_cast<std::size_t>(file.gcount()));
+    return text.substr(0, text.find('\n'));
 }
 
 /// `scripts`: how many interpreters may be scripts themselves, as many as the kernel follows.
@@ -49,22 +85,15 @@ std::string why_not_preloaded(const std::filesystem::path &program, int scripts)
     if (stat(program.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
         return "";
     }
-    const bool other_user = (about.st_mode & S_ISUID) != 0 && about.st_uid != getuid();
-    const bool other_group = (about.st_mode & S_ISGID) != 0 && about.st_gid != getgid();
-    if (other_user || other_group) {
-        return "it runs with the rights of another user, so the loader preloads nothing";
-    }
     std::ifstream file(program, std::ios::binary);
     Elf64_Ehdr header{};
-    if (read_elf(file, header)) {
-        return look_at_elf(file, header);
-    }
-    file.clear();
-    file.seekg(0);
-    std::string first_line;
-    std::getline(file, first_line);
+    const bool is_elf = read_elf(file, header);
+    const std::string first_line = is_elf ? "" : first_line_of(file);
     if (first_line.rfind("#!", 0) != 0) {
-        return "";
+        return raises_rights(program, about)
+                   ? "it runs with rights that you have not, so the loader preloads nothing"
+               : is_elf ? look_at_elf(program, file, header)
+                        : "";
     }
     const std::size_t from = first_line.find_first_not_of(" \t", 2);
     if (from == std::string::npos) {

@@ -134,10 +134,26 @@ chmod +x "$scratch/first" "$scratch/second"
 printf '#!/bin/sh\nexit 5\n' >"$scratch/script"
 chmod +x "$scratch/script"
 ends 5 run -- "$scratch/script" && silent
+for loader in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1; do # has no loader itself, and preloads
+    [ ! -e "$loader" ] || { ends 5 run -- "$loader" /bin/sh -c 'exit 5' && silent; }
+done
 if [ "$(id -u)" = 0 ]; then
     cp /bin/true "$scratch/raised"
-    chown 1 "$scratch/raised"
-    chmod 4755 "$scratch/raised"
-    ends 0 run -- "$scratch/raised" && one_line "rights of another user"
+    chown 1 "$scratch/raised" "$scratch/script"
+    chmod 4755 "$scratch/raised" "$scratch/script"
+    ends 0 run -- "$scratch/raised" && one_line "rights that you have not"
+    ends 5 run -- "$scratch/script" && silent # the kernel raises none for a script
+    setpriv --no-new-privs "$cairn" run -- "$scratch/raised" 2>"$scratch/err" || fail "without new rights: status $?"
+    [ ! -s "$scratch/err" ] || fail "without new rights: $(cat "$scratch/err")"
+    # Capabilities of a file raise rights of who is not root.
+    chmod 755 "$scratch"
+    cp /bin/true "$scratch/able"
+    other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$cairn" "$@"; }
+    if other --version >/dev/null 2>&1 && python3 -c 'import os, struct, sys
+os.setxattr(sys.argv[1], "security.capability", struct.pack("<5I", 0x2000001, 1, 0, 0, 0))' "$scratch/able" 2>/dev/null; then
+        ends 0 run -- "$scratch/able" && silent
+        other run -- "$scratch/able" 2>"$scratch/err" || fail "capabilities: status $?"
+        err=$(cat "$scratch/err") && one_line "rights that you have not"
+    fi
 fi
 exit 0
