@@ -10,6 +10,9 @@
 
 namespace cairn::cli {
 
+/// `cairn trace` preloads it in front of an allocator.
+inline constexpr const char *recorder_name = "libcairntrace.so";
+
 /// Found from where this program is: a build tree and an installed one may both be moved.
 std::filesystem::path library_folder();
 

@@ -43,6 +43,20 @@ fs::path find_program(const std::string &name) {
     return {};
 }
 
+/// The library that records us, if a `cairn trace` does: it has to stay in front.
+std::string recorder_of_ours(const std::string &preloaded) {
+    const char *const names = std::getenv("CAIRN_TRACE");
+    for (std::size_t at = 0; names != nullptr && *names != 0 && at < preloaded.size();) {
+        const std::size_t end = std::min(preloaded.find_first_of(" :", at), preloaded.size());
+        const std::string library = preloaded.substr(at, end - at);
+        if (fs::path(library).filename() == recorder_name) {
+            return library;
+        }
+        at = end + 1;
+    }
+    return {};
+}
+
 } // namespace
 
 int run(const RunRequest &request) {
@@ -64,9 +78,11 @@ int run(const RunRequest &request) {
             failed(0, "warning: " + program + " keeps its own malloc: " + why);
         }
     }
-    const char *const others = std::getenv("LD_PRELOAD");
-    const std::string preload = (request.recorder.empty() ? "" : request.recorder + ":") + library.string() +
-                                (others != nullptr && *others != 0 ? ":" + std::string(others) : "");
+    const char *const found = std::getenv("LD_PRELOAD");
+    const std::string others = found != nullptr ? found : "";
+    const std::string recorder = request.recorder.empty() ? recorder_of_ours(others) : request.recorder;
+    const std::string preload =
+        (recorder.empty() ? "" : recorder + ":") + library.string() + (others.empty() ? "" : ":" + others);
     setenv("LD_PRELOAD", preload.c_str(), 1);
     if (request.statistics) {
         setenv("CAIRN_STATS", "1", 1);

@@ -74,7 +74,7 @@ int trace(const TraceRequest &request) {
         return trace_failed(wrong_usage,
                             "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
     }
-    const fs::path recorder = library_folder() / "libcairntrace.so";
+    const fs::path recorder = library_folder() / recorder_name;
     if (!fs::exists(recorder)) {
         return trace_failed(can_not_run, "there is no library " + recorder.string());
     }

@@ -260,6 +260,11 @@ said=$("$cairn" trace-info --process 2 "$file")$("$cairn" trace-info --process 3
 case $said in *"malloc 20000"*) ;; *) fail "the child's calls are lost: $said" ;; esac
 case $said in *"live 100007"*) ;; *) fail "calls after exec are lost: $said" ;; esac
 
+# What a traced program runs with another allocator is recorded too.
+"$cairn" trace -o "$file" -- sh -c '"$0" run --allocator hoard -- "$1" killed' "$cairn" "$scratch/calls" 2>"$scratch/err"
+said=$(summary "$file")
+printf '%s\n' "$said" | grep -q "^malloc 20[0-9]*$" || fail "run in a traced program: $said"
+
 # By _Fork, which runs no handlers: the same.
 "$cairn" trace -o "$file" -- "$scratch/calls" _Fork
 status=$?
