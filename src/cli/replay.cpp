@@ -23,6 +23,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,60 +40,46 @@ using replay::State;
 constexpr double mebibyte = 1024 * 1024;
 constexpr const char *call_names[replay::calls] = {"malloc", "calloc", "aligned", "realloc", "free"};
 
-volatile std::sig_atomic_t interrupted = 0;
-
-void interrupt(int signal) {
-    interrupted = signal;
+/// A temporary file that has no name: nothing is left of it when the last who has it open ends, however that is.
+int open_nameless() {
+    const char *const base = std::getenv("TMPDIR");
+    std::string name = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/cairn-replay.XXXXXX";
+    const int file = mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0) {
+        throw BadTrace(name + ": " + std::strerror(errno));
+    }
+    unlink(name.c_str());
+    return file;
 }
 
-/// Gone in the end, with what is in it.
-class Folder {
-public:
-    Folder() {
-        const char *const base = std::getenv("TMPDIR");
-        std::string name =
-            std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/cairn-replay.XXXXXX";
-        if (mkdtemp(name.data()) == nullptr) {
-            throw BadTrace(name + ": " + std::strerror(errno));
-        }
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    Folder(const Folder &) = delete;
-    Folder &operator=(const Folder &) = delete;
-    fs::path operator/(const char *name) const { return path_ / name; }
-
-private:
-    fs::path path_;
-};
+/// For whoever inherits it.
+std::string path_of(int file) {
+    return "/proc/self/fd/" + std::to_string(file);
+}
 
 /// Memory that the replaying program fills.
 class SharedOutcome {
 public:
-    explicit SharedOutcome(const fs::path &path) {
-        fs::remove(path);
-        const Descriptor file(path, O_RDWR | O_CREAT);
+    SharedOutcome() : file_(memfd_create("cairn replay", MFD_CLOEXEC)) {
         void *p = MAP_FAILED;
         // Not ftruncate: where there is no room, the first store would be a SIGBUS.
-        errno = posix_fallocate(file, 0, sizeof(Outcome));
+        errno = file_ < 0 ? errno : posix_fallocate(file_, 0, sizeof(Outcome));
         if (errno == 0) {
-            p = mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            p = mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         }
         if (p == MAP_FAILED) {
-            throw BadTrace(path.string() + ": " + std::strerror(errno));
+            throw BadTrace(std::string("memory for the outcome: ") + std::strerror(errno));
         }
         outcome_ = new (p) Outcome{};
     }
     ~SharedOutcome() { munmap(outcome_, sizeof *outcome_); }
     SharedOutcome(const SharedOutcome &) = delete;
     SharedOutcome &operator=(const SharedOutcome &) = delete;
+    int file() const { return file_; }
     const Outcome &operator*() const { return *outcome_; }
-    const Outcome *operator->() const { return outcome_; }
 
 private:
+    Descriptor file_;
     Outcome *outcome_ = nullptr;
 };
 
@@ -129,36 +116,43 @@ std::string last_line(const fs::path &path) {
 /// The replaying program, from its start to its end.
 class Run {
 public:
-    Run(const Folder &folder, const ReplayRequest &request, const PlanSummary &plan)
-        : folder_(folder), request_(request), plan_(plan) {}
+    Run(int plan_file, const ReplayRequest &request, const PlanSummary &plan)
+        : plan_file_(plan_file), request_(request), plan_(plan) {}
 
     ordered_json operator()(const Allocator &allocator) {
-        const SharedOutcome outcome(folder_ / "outcome");
-        const int status = run(allocator, *outcome);
-        return describe(*outcome, status);
+        const SharedOutcome outcome;
+        const Descriptor said(open_nameless());
+        const int status = run(allocator, outcome, said);
+        return describe(*outcome, status, last_line(path_of(said)));
     }
 
 private:
-    int run(const Allocator &allocator, const Outcome &outcome) {
+    int run(const Allocator &allocator, const SharedOutcome &outcome, int said) {
         const std::string program = library_folder() / "cairn" / "cairn-replay";
-        const std::string plan = folder_ / "plan";
-        const std::string shared = folder_ / "outcome";
-        const std::string said = folder_ / "said";
+        const std::string plan = path_of(plan_file_);
+        const std::string shared = path_of(outcome.file());
         hang_ = false;
+        const pid_t self = getpid();
         const pid_t child = fork();
         if (child < 0) {
             throw BadTrace(std::string("can not start a process: ") + std::strerror(errno));
         }
         if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); // without us it is for nobody
+            if (getppid() != self) {
+                _exit(not_found);
+            }
             for (const char *name : {"LD_PRELOAD", "CAIRN_TRACE", "CAIRN_STATS"}) {
                 unsetenv(name);
             }
             if (!allocator.library.empty()) {
                 setenv("LD_PRELOAD", allocator.library.c_str(), 1);
             }
-            const int output = open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-            dup2(output, STDOUT_FILENO);
-            dup2(output, STDERR_FILENO);
+            dup2(said, STDOUT_FILENO);
+            dup2(said, STDERR_FILENO);
+            for (const int file : {plan_file_, outcome.file()}) {
+                fcntl(file, F_SETFD, 0);
+            }
             execl(program.c_str(), program.c_str(), plan.c_str(), shared.c_str(), allocator.library.c_str(),
                   request_.touch ? "1" : "0", static_cast<char *>(nullptr));
             _exit(not_found);
@@ -172,11 +166,11 @@ private:
                 return status;
             }
             // relaxed: only whether it changes.
-            const std::uint64_t now = outcome.calls_made.load(std::memory_order_relaxed);
+            const std::uint64_t now = (*outcome).calls_made.load(std::memory_order_relaxed);
             since = now != before ? std::time(nullptr) : since;
             before = now;
             hang_ = std::time(nullptr) - since > static_cast<std::time_t>(request_.timeout);
-            if (hang_ || interrupted != 0) {
+            if (hang_) {
                 kill(child, SIGKILL);
                 waitpid(child, &status, 0);
                 return status;
@@ -196,12 +190,10 @@ private:
                std::to_string(outcome.size) + " bytes)";
     }
 
-    ordered_json failure(const char *state, const std::string &why) const {
-        const std::string line = last_line(folder_ / "said");
-        return {{"state", state}, {"message", why + (line.empty() ? "" : ": " + line)}};
-    }
-
-    ordered_json describe(const Outcome &outcome, int status) const {
+    ordered_json describe(const Outcome &outcome, int status, const std::string &said) const {
+        const auto failure = [&](const char *state, const std::string &why) -> ordered_json {
+            return {{"state", state}, {"message", why + (said.empty() ? "" : ": " + said)}};
+        };
         if (hang_) {
             return failure("HANG",
                            "no progress in " + std::to_string(request_.timeout) + " s " + where(outcome));
@@ -267,7 +259,7 @@ private:
         return run;
     }
 
-    const Folder &folder_;
+    int plan_file_;
     const ReplayRequest &request_;
     const PlanSummary &plan_;
     bool hang_ = false;
@@ -388,7 +380,7 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
     if (!request.json.empty()) {
         check_output(request.json, request.file);
     }
-    const Folder folder;
+    const Descriptor plan_file(open_nameless());
     std::uint64_t images = 0;
     PlanSummary plan;
     {
@@ -398,7 +390,7 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
             throw BadTrace(request.file + ": there is no process " + std::to_string(request.process) +
                            ", only " + std::to_string(images));
         }
-        plan = write_plan(trace, request.process, folder / "plan");
+        plan = write_plan(trace, request.process, path_of(plan_file));
         if (trace.stopped_early()) {
             std::cerr << "cairn: replay: the trace ends before the program did\n";
         }
@@ -422,7 +414,7 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
             static_cast<unsigned long long>(plan.overlapping));
     }
     std::fflush(stdout);
-    Run run(folder, request, plan);
+    Run run(plan_file, request, plan);
     const bool terminal = isatty(STDERR_FILENO) != 0;
     for (unsigned round = 0; round < request.repeat; ++round) {
         for (std::size_t i = 0; i < allocators.size(); ++i) {
@@ -434,9 +426,6 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
             // One that hung would hang again.
             if (allocator.runs.empty() || allocator.runs.back().at("state") != "HANG") {
                 allocator.runs.push_back(run(allocator));
-            }
-            if (interrupted != 0) {
-                return 128 + interrupted;
             }
         }
     }
@@ -457,8 +446,7 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
         }
         write_output(request.json, json_text(object, 1));
     }
-    std::fflush(stdout); // where nobody reads it, a signal comes
-    return interrupted != 0 ? 128 + interrupted : good ? 0 : 1;
+    return good ? 0 : 1;
 }
 
 } // namespace
@@ -480,15 +468,6 @@ int replay(const ReplayRequest &request) {
     }
     std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
     std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the status of runs away
-    // SIGPIPE too: the temporary folder is to go. What is ignored stays so, for nohup.
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
-        struct sigaction action{};
-        struct sigaction found{};
-        action.sa_handler = interrupt;
-        if (sigaction(signal, nullptr, &found) == 0 && found.sa_handler != SIG_IGN) {
-            sigaction(signal, &action, nullptr);
-        }
-    }
     try {
         return replay_all(request, allocators);
     } catch (const std::exception &why) {

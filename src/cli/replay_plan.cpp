@@ -192,7 +192,7 @@ PlanSummary write_plan(const TraceFile &trace, std::uint64_t image, const std::s
     write(&sum.header, sizeof sum.header);
     file.flush();
     if (!file) {
-        throw BadTrace(path + ": " + std::strerror(errno));
+        throw BadTrace(std::string("a temporary file for the plan: ") + std::strerror(errno));
     }
     if (sum.header.calls == 0) {
         throw BadTrace("process " + std::to_string(image) + " made no calls");

@@ -209,6 +209,22 @@ grep -q "outcome: File too large" "$scratch/out" && grep -q "status 1" "$scratch
 [ "$(cat "$scratch/status")" = 141 ] || fail "nobody reads the table: status $(cat "$scratch/status")"
 [ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "the temporary folder is still there"
 
+# Killed, it leaves nothing either, and nobody.
+"$cairn" replay "$trace" --allocators glibc --repeat 1000 >"$scratch/out" 2>&1 &
+replay=$!
+runs() { grep -qs '^State:[[:space:]]*[RSDTt]' "/proc/$1/status"; }
+playing=
+while [ -z "$playing" ]; do
+    read -r playing _ <"/proc/$replay/task/$replay/children"
+done
+kill -KILL "$replay"
+wait "$replay" 2>/dev/null
+[ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "killed, it leaves its temporary folder"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    ! runs "$playing" || sleep 0.1
+done
+! runs "$playing" || fail "killed, it leaves its program running"
+
 # What is ignored stays so (nohup), but for SIGCHLD, without which there is no status.
 cat >"$scratch/ignore.py" <<'P'
 import os, signal, sys
