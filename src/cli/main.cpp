@@ -14,6 +14,9 @@
 #include <iostream>
 #include <new>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 using namespace cairn::cli;
 
 namespace {
@@ -136,6 +139,15 @@ int run_word(int count, char **words) {
     return info(json);
 }
 
+/// Where 0, 1 or 2 is closed, no file of ours may get its number, or what we say is written to it. A program that we become has
+/// them closed, as we had.
+void keep_standard_numbers() {
+    int number = 0;
+    while ((number = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && number <= STDERR_FILENO) {
+    }
+    close(number);
+}
+
 bool output_is_written() {
     std::cout.flush();
     return std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
@@ -144,6 +156,7 @@ bool output_is_written() {
 } // namespace
 
 int main(int count, char **words) {
+    keep_standard_numbers();
     try {
         const int status = run_word(count, words);
         if (status == 0 && !output_is_written()) {

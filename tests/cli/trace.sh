@@ -297,6 +297,9 @@ grep -q "goes on, and is not recorded" "$scratch/err" || fail "a daemon: not sai
 [ "$(wc -l <"$scratch/err")" = 1 ] || fail "a daemon: not one line: $(cat "$scratch/err")"
 summary "$file" | grep -q "^stopped early" || fail "a daemon: it is not said that calls are missing"
 echo >"$scratch/daemon"
+"$cairn" trace -o "$file" -- "$scratch/calls" stays "$scratch/daemon" 2>&-
+summary "$file" | grep -q "^stopped early" || fail "2 is closed: what is said goes into the file"
+echo >"$scratch/daemon"
 "$cairn" trace -o "$file" -- "$scratch/calls" fork 2>"$scratch/err" || fail "no daemon: status $?"
 [ ! -s "$scratch/err" ] || fail "no daemon: $(cat "$scratch/err")"
 
