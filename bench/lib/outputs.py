@@ -10,7 +10,9 @@ class Unusable(Exception):
 
 
 def write(path, text):
-    folder, name = os.path.split(os.path.abspath(path))
+    """A symbolic link stays, and the file that it names is made."""
+    path = os.path.realpath(path)
+    folder, name = os.path.split(path)
     aside = os.path.join(folder, ".%s.%s" % (uuid.uuid4().hex, name[-100:]))
     try:
         with open(aside, "x", encoding="utf-8", errors="replace") as file:  # names of files may be in any encoding
@@ -33,7 +35,7 @@ def check_kind(path):
 def check_writable(path):
     """Before hours of measuring, not after."""
     check_kind(path)
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(os.path.realpath(path))
     try:
         os.makedirs(folder, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".results-"):

@@ -8,7 +8,7 @@ from .outputs import Unusable
 
 
 def write(path, results):
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
     outputs.write(path, json.dumps(results, indent=1) + "\n")
 
 

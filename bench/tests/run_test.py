@@ -292,6 +292,14 @@ class Figures(unittest.TestCase):
         text = report.whole(self.rows(samples), ["a", "b"], "a", "wall")
         self.assertIn("geometric mean (0 complete)", text)
 
+    def test_a_symbolic_link_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            link = os.path.join(folder, "link")
+            os.symlink("r.json", link)
+            results.write(link, {})
+            self.assertTrue(os.path.islink(link))
+            self.assertEqual(sorted(os.listdir(folder)), ["link", "r.json"])
+
     def test_results_are_whole_or_absent(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaises(TypeError):

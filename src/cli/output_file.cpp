@@ -2,11 +2,12 @@
 #include <src/cli/output_file.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace cairn::cli {
@@ -18,7 +19,62 @@ namespace fs = std::filesystem;
     throw std::runtime_error(path.string() + ": " + why);
 }
 
+/// Signals wait for its end, or the file that is made aside would be left.
+class Uninterrupted {
+public:
+    Uninterrupted() {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, &before_);
+    }
+    ~Uninterrupted() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    Uninterrupted(const Uninterrupted &) = delete;
+    Uninterrupted &operator=(const Uninterrupted &) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+/// Opens a file that was not there, beside `place`, under a name that nobody else has. Which rights it has, umask says.
+int open_aside(const fs::path &place, fs::path &aside) {
+    constexpr std::size_t longest = 100; // of a name; the system's limit is 255
+    const std::string name = place.filename().string();
+    const std::string end = name.substr(name.size() > longest ? name.size() - longest : 0);
+    for (unsigned number = 0;; ++number) {
+        aside =
+            place.parent_path() / ("." + std::to_string(getpid()) + "-" + std::to_string(number) + "." + end);
+        const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || errno != EEXIST) {
+            return file;
+        }
+    }
+}
+
+bool write_all(int file, const std::string &text) {
+    std::size_t done = 0;
+    while (done != text.size()) {
+        const ssize_t now = write(file, text.data() + done, text.size() - done);
+        if (now < 0 && errno != EINTR) {
+            return false;
+        }
+        done += now > 0 ? static_cast<std::size_t>(now) : 0;
+    }
+    return true;
+}
+
 } // namespace
+
+fs::path output_place(const fs::path &path) {
+    fs::path place = fs::absolute(path);
+    std::error_code ignored;
+    for (int links = 0; fs::is_symlink(place, ignored); ++links) {
+        if (links == 40) { // as the kernel follows
+            fail(path, std::strerror(ELOOP));
+        }
+        place = place.parent_path() / fs::read_symlink(place);
+    }
+    return place;
+}
 
 void check_output(const fs::path &path, const fs::path &input) {
     std::error_code ignored;
@@ -32,23 +88,27 @@ void check_output(const fs::path &path, const fs::path &input) {
     if (fs::exists(there) && !fs::is_regular_file(there)) {
         fail(path, "is there, and no regular file");
     }
-    const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    if (access(output_place(path).parent_path().c_str(), W_OK | X_OK) != 0) {
         fail(path, std::strerror(errno));
     }
 }
 
 void write_output(const fs::path &path, const std::string &text) {
-    const fs::path aside = path.string() + ".partial";
-    errno = 0;
-    std::ofstream file(aside, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file || std::rename(aside.c_str(), path.c_str()) != 0) {
-        const int error = errno;
-        std::remove(aside.c_str());
-        fail(path, std::strerror(error));
+    const fs::path place = output_place(path);
+    const Uninterrupted until_it_is_whole;
+    fs::path aside;
+    const int file = open_aside(place, aside);
+    if (file < 0) {
+        fail(path, std::strerror(errno));
     }
+    const bool written = write_all(file, text);
+    int error = errno;
+    if (close(file) == 0 && written && std::rename(aside.c_str(), place.c_str()) == 0) {
+        return;
+    }
+    error = written ? errno : error;
+    unlink(aside.c_str());
+    fail(path, std::strerror(error));
 }
 
 } // namespace cairn::cli

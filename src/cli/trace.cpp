@@ -81,10 +81,13 @@ int trace(const TraceRequest &request) {
     auto *const found_limit = std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
     auto *const found_child =
         std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the program's status away
-    const std::string aside = fs::absolute(request.file).string() + ".partial";
+    fs::path place;
+    std::string aside;
     std::unique_ptr<TraceMaker> maker;
     try {
         check_output(request.file);
+        place = output_place(request.file);
+        aside = place.string() + ".partial";
         maker = std::make_unique<TraceMaker>(aside);
     } catch (const std::runtime_error &why) {
         return trace_failed(1, why.what());
@@ -115,7 +118,7 @@ int trace(const TraceRequest &request) {
                    "can not be preloaded into\n";
             fs::remove(aside);
         } else {
-            fs::rename(aside, request.file);
+            fs::rename(aside, place);
         }
         if (maker->lacks_room()) {
             std::cerr

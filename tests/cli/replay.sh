@@ -118,7 +118,7 @@ for allocator in result["allocators"]:
     assert allocator["median"]["A"] == run["A"] and allocator["median"]["A/U"] == run["A/U"]
 P
 python3 "$scratch/check.py" "$scratch/info" "$scratch/out.json" || fail "the figures: $(cat "$scratch/out" "$scratch/info")"
-[ ! -e "$scratch/out.json.partial" ] || fail "what the JSON was made as is still there"
+[ -z "$(find "$scratch" -name '.*out.json')" ] || fail "what the JSON was made as is still there"
 [ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "the temporary folder is still there"
 
 # The order, and the threads: what an allocator sees of it.
@@ -214,7 +214,7 @@ grep -q "outcome: File too large" "$scratch/out" && grep -q "status 1" "$scratch
 replay=$!
 runs() { grep -qs '^State:[[:space:]]*[RSDTt]' "/proc/$1/status"; }
 playing=
-while [ -z "$playing" ]; do
+while [ -z "$playing" ] && runs "$replay"; do
     read -r playing _ <"/proc/$replay/task/$replay/children"
 done
 kill -KILL "$replay"
@@ -224,6 +224,18 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
     ! runs "$playing" || sleep 0.1
 done
 ! runs "$playing" || fail "killed, it leaves its program running"
+
+# The file for the JSON is made under a name that nobody has, and a symbolic link leads to it.
+mkdir "$scratch/other"
+ln -s other/place.json "$scratch/link.json"
+echo mine >"$scratch/other/place.json.partial"
+(umask 027 && "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 --json "$scratch/link.json" >"$scratch/out") ||
+    fail "a link: status $?"
+[ "$(stat -c '%F %a' "$scratch/link.json" "$scratch/other/place.json")" = "symbolic link 777
+regular file 640" ] || fail "a link: $(ls -l "$scratch" "$scratch/other")"
+[ "$(cat "$scratch/other/place.json.partial")" = mine ] || fail "another's file is written to"
+[ "$(find "$scratch/other" -type f | wc -l)" = 2 ] || fail "something is left: $(ls -A "$scratch/other")"
+ln -s circle "$scratch/circle"
 
 # What is ignored stays so (nohup), but for SIGCHLD, without which there is no status.
 cat >"$scratch/ignore.py" <<'P'
@@ -260,6 +272,7 @@ one_line 1 "No such file" replay "$trace" --allocators cairn --json "$scratch/no
 [ $? = 2 ] || fail "an empty name of a file: another status than 2"
 one_line 1 "is a folder" replay "$trace" --allocators cairn --json "$scratch"
 one_line 1 "is what is read" replay "$trace" --allocators cairn --json "$trace"
+one_line 1 "symbolic links" replay "$trace" --allocators cairn --json "$scratch/circle"
 mkfifo "$scratch/pipe" # as for a device: it is not replaced
 one_line 1 "no regular file" replay "$trace" --allocators cairn --json "$scratch/pipe"
 [ -p "$scratch/pipe" ] || fail "a pipe was replaced"

@@ -245,6 +245,11 @@ for allocator in cairn hoard; do
     [ "$(printf '%s\n' "$said" | sed -n 's/^free //p')" -ge 8000 ] || fail "forms of operator new: $said"
 done
 
+# A symbolic link leads to the file.
+mkdir "$scratch/other" && ln -s other/place.trace "$scratch/link"
+"$cairn" trace -o "$scratch/link" -- "$scratch/calls"
+[ $? = 7 ] && [ -h "$scratch/link" ] && summary "$scratch/other/place.trace" | grep -q "^malloc 3$" || fail "a link: $(ls -l "$scratch/link")"
+
 # A kill loses nothing.
 "$cairn" trace -o "$file" -- "$scratch/calls" killed 2>/dev/null
 [ $? = 137 ] || fail "a signal does not pass through"
