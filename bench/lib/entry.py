@@ -40,8 +40,12 @@ def enter(main, its_word):
     global word
     word = its_word
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status of every run away
-    if sys.stdout is None:  # closed
-        sys.stdout = open(os.devnull, "w")
+    while os.open(os.devnull, os.O_RDONLY) <= 2:  # of those that are closed, no file of ours gets the number
+        pass
+    for name in "stdout", "stderr":
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))
+        getattr(sys, name).reconfigure(errors="backslashreplace")  # names of files may be in any encoding
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()

@@ -182,6 +182,14 @@ class Choice(unittest.TestCase):
         self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
         self.assertIn("is damaged", run.stderr)
 
+    def test_streams(self):
+        """A name in no encoding, and a closed stderr: no complaint goes to stdout."""
+        name = os.fsdecode(b"\xff")
+        run, _ = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", name + "=glibc")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        run = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, RUN, "--show", "nothing"], capture_output=True)
+        self.assertEqual((run.returncode, run.stdout), (1, b""))
+
     def test_what_the_system_refuses_is_one_line(self):
         gone = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
         for script in gone, 'exec "$@" >/dev/full' if os.geteuid() else 'mknod full c 1 7 && exec "$@" >full':
