@@ -84,7 +84,7 @@ def make(kind, data, path):
         # Another Python may come first on the PATH; the packages are for the system's.
         if os.path.exists(SYSTEM_PYTHON) and os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON):
             sys.stdout.flush()
-            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B", os.path.abspath(__file__), *sys.argv[1:]])
+            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-BE", os.path.abspath(__file__), *sys.argv[1:]])
         raise Unusable("Python's %s is missing: install python3-jinja2 and python3-matplotlib" % why.name)
     try:
         return render(pages.build(data, path))

@@ -335,6 +335,11 @@ class Refusals(Case):
             file.write(content)
         return self.path(name)
 
+    def test_variables_of_python(self):
+        self.write_bench(self.path("bench.json"))
+        run = report(self.path("bench.json"), "-o", self.path("page.html"), env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONHOME": "/nowhere"})
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
     def test_a_pipe(self):
         os.mkfifo(self.path("pipe"))
         self.one_line("is empty", self.path("pipe"), "-o", self.path("page.html"))  # nobody is waited for

@@ -37,11 +37,11 @@ int lab(const LabWord &word, char **arguments) {
     }
     // Where the script finds libraries and workloads.
     setenv("CAIRN_BUILD", own.parent_path().c_str(), 1);
-    // Packages of the system are for the system's own interpreter, whatever else the PATH has.
+    // Packages of the system are for the system's own interpreter, whatever else the PATH has, or PYTHONHOME and its like.
     const std::string own_python = "/usr/bin/python3";
     std::string python = fs::exists(own_python, error) ? own_python : "python3";
-    std::string no_cache = "-B";
-    std::vector<char *> words{python.data(), no_cache.data(), script.data()};
+    std::string options = "-BE"; // no cache, no environment
+    std::vector<char *> words{python.data(), options.data(), script.data()};
     while (*arguments != nullptr) {
         words.push_back(*arguments++);
     }
