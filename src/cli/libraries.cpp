@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,8 +86,12 @@ fs::path peers_folder() {
     if (const fs::path own = variable("CAIRN_PEERS"); !own.empty()) {
         return own;
     }
-    const fs::path cache = variable("XDG_CACHE_HOME");
-    return (cache.empty() ? variable("HOME") / ".cache" : cache) / "cairn" / "peers";
+    if (const fs::path cache = variable("XDG_CACHE_HOME"); !cache.empty()) {
+        return cache / "cairn" / "peers";
+    }
+    const fs::path home = variable("HOME");
+    const passwd *const user = home.empty() ? getpwuid(getuid()) : nullptr;
+    return (user != nullptr ? user->pw_dir : home) / ".cache" / "cairn" / "peers";
 }
 
 /// Another project's, by the names that `cairn bench` has for them; "" if it is not there.

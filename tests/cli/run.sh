@@ -100,6 +100,9 @@ mkdir "$scratch/peers" && cp "$scratch/other.so" "$scratch/peers/libnew.so"
 # shellcheck disable=SC2016
 out=$(CAIRN_PEERS=$scratch/peers "$cairn" run --allocator new -- sh -c 'echo "$LD_PRELOAD"')
 [ "$out" = "$scratch/peers/libnew.so" ] || fail "a peer by its name: '$out'"
+mkdir -p "$scratch/.cache/cairn/peers" && cp "$scratch/other.so" "$scratch/.cache/cairn/peers/libnear.so"
+(cd "$scratch" && unset HOME XDG_CACHE_HOME CAIRN_PEERS && exec "$cairn" run --allocator near -- true) 2>"$scratch/err"
+[ $? = 2 ] || fail "without HOME, a peer is taken from the folder that one is in"
 ends 2 run --allocator nobody -- true && one_line "there is no allocator 'nobody'; there are: cairn"
 ends 2 run --allocator "" -- true && one_line "there is no allocator ''"
 rm "$scratch/tree/lib/libcairn.so"
