@@ -35,6 +35,12 @@ trace::Moment moment() {
             static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec)};
 }
 
+/// Whether there is the start of a trace.
+bool has_mark(int fd) {
+    std::uint64_t mark = 0;
+    return pread(fd, &mark, sizeof mark, 0) == static_cast<ssize_t>(sizeof mark) && mark == trace::file_mark;
+}
+
 /// Opens a file, empty, that no other process makes a trace in. Where files can not be locked, nobody is asked.
 int take_file(const std::string &path) {
     for (;;) {
@@ -50,6 +56,10 @@ int take_file(const std::string &path) {
                           taken.st_dev == named.st_dev && taken.st_ino == named.st_ino;
         if (!busy && same && taken.st_size == 0) {
             return fd;
+        }
+        if (!busy && same && !has_mark(fd)) {
+            close(fd);
+            refuse(path, "is there, and is no trace that is left");
         }
         if (!busy && same &&
             unlink(path.c_str()) == 0) { // left by one that was killed: its program may still write there
