@@ -129,6 +129,26 @@ def cell_record(label, name, times, cell):
             "over": judged and cell.over, "unsettled": judged and cell.unsettled}
 
 
+def format_tables(found, cells, as_markdown=False):
+    names = sorted((about["name"] for about in found["allocators"]), key=lambda name: name != JUDGED)
+    parts = []
+    for head, lines in peaks.tables(cells, names, JUDGED):
+        parts.append(markdown.table(head, lines) if as_markdown else
+                     "\n".join(report.aligned([head, *(["  " + line[0], *line[1:]] for line in lines)])))
+    parts.append(
+        "! a limit of %s's is missed, or with more work its peak is more than %.2f times that with little, and %d MiB.\n"
+        "A second after the drain %d MiB may be resident. Left out everywhere: the program's own tables, and what is resident in\n"
+        "a program of as many threads that uses no heap (%s)."
+        % (JUDGED, peaks.GROWTH, peaks.NOISE // peaks.MIB, peaks.SETTLED // peaks.MIB,
+           ", ".join("%s threads: %.1f MiB" % (threads, size / peaks.MIB) for threads, size in found["empty_bytes"].items())))
+    return "\n\n".join(parts)
+
+
+def print_tables(found, cells, as_markdown):
+    show(format_tables(found, cells, as_markdown))
+    return any(peaks.bad(cells, key, JUDGED) for key in cells)
+
+
 def read(path):
     """Earlier results, and their cells by (case, allocator, times the work)."""
     try:
@@ -137,11 +157,11 @@ def read(path):
         names = [field.name for field in fields(peaks.Cell)]
         cells = {(cell["case"], cell["allocator"], cell["times"]): peaks.Cell(**{name: cell[name] for name in names})
                  for cell in found["cells"]}
-        peaks.tables(cells, [about["name"] for about in found["allocators"]], JUDGED)
+        format_tables(found, cells)
         return found, cells
     except OSError as why:
         raise results.Unusable("%s: %s" % (path, why.strerror))
-    except (ValueError, LookupError, TypeError, AttributeError) as why:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as why:
         raise results.Unusable("%s: is damaged, or no result of cairn peaks: %r" % (path, why))
 
 
@@ -173,21 +193,6 @@ class Record:
             with runs.lock:
                 found = self.results(runs, interrupted)
             results.write(self.options.output, found)
-
-
-def print_tables(found, cells, as_markdown):
-    names = sorted((about["name"] for about in found["allocators"]), key=lambda name: name != JUDGED)
-    for head, lines in peaks.tables(cells, names, JUDGED):
-        if as_markdown:
-            print(markdown.table(head, lines) + "\n")
-        else:
-            show("\n".join(report.aligned([head, *(["  " + line[0], *line[1:]] for line in lines)])) + "\n")
-    show("! a limit of %s's is missed, or with more work its peak is more than %.2f times that with little, and %d MiB.\n"
-         "A second after the drain %d MiB may be resident. Left out everywhere: the program's own tables, and what is resident in\n"
-         "a program of as many threads that uses no heap (%s)."
-         % (JUDGED, peaks.GROWTH, peaks.NOISE // peaks.MIB, peaks.SETTLED // peaks.MIB,
-            ", ".join("%s threads: %.1f MiB" % (threads, size / peaks.MIB) for threads, size in found["empty_bytes"].items())))
-    return any(peaks.bad(cells, key, JUDGED) for key in cells)
 
 
 def measure_all(options):

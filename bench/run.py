@@ -34,7 +34,7 @@ def read_results(path):
     found = results.read(path)
     try:
         compare.changes(found, found)
-    except (LookupError, TypeError, AttributeError, ValueError) as why:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as why:
         raise results.Unusable("%s: is damaged, or of another version: %r" % (path, why))
     return found
 

@@ -101,10 +101,13 @@ class Runs(unittest.TestCase):
             both = run(*one, "--allocators", "other=glibc", "--with", path).stdout
             self.assertRegex(both.splitlines()[0], "other +glibc")
             self.assertIn("| round-robin/2 |", run("--show", path, "--markdown").stdout)
-            with open(path, "w") as file:
-                file.write('{"cells": [1]}')
-            broken = run("--show", path)
-            self.assertEqual((broken.returncode, broken.stderr.count("\n")), (1, 1))
+            with open(path) as file:
+                found = json.load(file)
+            for damage in {"cells": [1]}, {"empty_bytes": []}, {"cells": [{**found["cells"][0], "trouble": 1}]}:
+                with open(path, "w") as file:
+                    json.dump({**found, **damage}, file)
+                broken = run("--show", path)
+                self.assertEqual((broken.returncode, broken.stderr.count("\n")), (1, 1), broken.stderr)
 
     def test_wrong_use(self):
         for words in (["--cases", "nonsense"], ["--threads", "0"], ["--show", ""], ["--build", "/nowhere"]):

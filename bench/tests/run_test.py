@@ -174,13 +174,14 @@ class Choice(unittest.TestCase):
 
     def test_damaged_results_are_one_line(self):
         path = os.path.join(self.folder, "results.json")
-        _, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "glibc")
-        data["samples"][0]["wall"] = None
-        results.write(path, data)
-        run = subprocess.run([sys.executable, RUN, "--show", path], capture_output=True, text=True)
-        self.assertEqual(run.returncode, 1)
-        self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
-        self.assertIn("is damaged", run.stderr)
+        _, data = bench("--scale", "1", "--repeat", "2", "--workloads", "threadtest", "--allocators", "glibc")
+        for wall in None, 10**400:
+            data["samples"][0]["wall"] = wall
+            results.write(path, data)
+            run = subprocess.run([sys.executable, RUN, "--show", path], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 1)
+            self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
+            self.assertIn("is damaged", run.stderr)
 
     def test_streams(self):
         """A name in no encoding, and a closed stderr: no complaint goes to stdout."""
