@@ -4,7 +4,6 @@
 import concurrent.futures
 import json
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -17,7 +16,6 @@ from lib import (choice, describe, extras, inputs, machine, markdown, measure, o
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
-from lib.session import handling, interrupt  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
 
@@ -207,7 +205,7 @@ def measure_all(options):
     if options.output:
         outputs.check_writable(options.output)
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="cairn-peaks-") as folder, handling(interrupt, signal.SIGTERM, signal.SIGHUP):
+    with tempfile.TemporaryDirectory(prefix="cairn-peaks-") as folder:
         runs = Series(options, chosen, folder)
         pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
         judged = sum(allocator.name == JUDGED for allocator in chosen)

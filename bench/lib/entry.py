@@ -29,16 +29,23 @@ def named(path):
     return path
 
 
+def interrupt(_signal, _frame):
+    raise KeyboardInterrupt
+
+
 def leave_output():
     """What is left of it goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def enter(main, its_word):
-    """With the status that main gives for the command line; 130 after Ctrl-C, 141 when the reader has gone. What the system
-    refuses is one line."""
+    """With the status that main gives for the command line; 130 after Ctrl-C, and what else ends it in the midst, so that no
+    temporary folder stays; 141 when the reader has gone. What the system refuses is one line."""
     global word
     word = its_word
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, interrupt)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status of every run away
     while os.open(os.devnull, os.O_RDONLY) <= 2:  # of those that are closed, no file of ours gets the number
         pass

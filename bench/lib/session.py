@@ -7,25 +7,19 @@ import time
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from . import describe, extras, figures, machine, places, results, series
+from . import choice, describe, extras, figures, machine, places, results, series
 from .entry import complain
 from .terminal import Progress
 
 
 @contextmanager
-def handling(handler, *signals):
-    """What is ignored stays so, for nohup."""
-    before = {number: signal.signal(number, handler) for number in signals
-              if signal.getsignal(number) is not signal.SIG_IGN}
+def ignored(*signals):
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
     try:
         yield
     finally:
         for number, old in before.items():
             signal.signal(number, old)
-
-
-def interrupt(_signal, _frame):
-    raise KeyboardInterrupt
 
 
 class Session:
@@ -45,14 +39,13 @@ class Session:
         kinds = [kind for kind in self.options.extras if not self.lacks(kind)]
         runs = len(self.cases) * (2 + len(self.allocators) * (self.options.repeat + len(kinds)))
         try:
-            with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder, Progress(runs) as progress, \
-                    handling(interrupt, signal.SIGTERM, signal.SIGHUP):
+            with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder, Progress(runs) as progress:
                 self.measure(folder, kinds, progress.step)
             self.interrupted = False
         except KeyboardInterrupt:
             pass  # what there is, is shown
         finally:
-            with handling(signal.SIG_IGN, signal.SIGINT):  # impatience must not cost the results
+            with ignored(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # impatience must not cost the results
                 self.write()
 
     def lacks(self, kind):

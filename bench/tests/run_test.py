@@ -164,6 +164,17 @@ class Choice(unittest.TestCase):
         with open(os.path.join(self.folder, "results.json")) as file:
             self.assertEqual(outcomes(json.load(file), "glibc"), ["ok"] * 5)
 
+    def test_what_is_ended_leaves_nothing(self):
+        script = ("import tempfile, time\nfrom lib.entry import enter\n"
+                  "def main(arguments):\n with tempfile.TemporaryDirectory(dir=arguments[0]):\n  print(flush=True)\n  time.sleep(60)\n"
+                  "enter(main, 'word')")
+        for number in signal.SIGTERM, signal.SIGHUP:
+            run = subprocess.Popen([sys.executable, "-c", script, self.folder], cwd=workloads.HERE, stdout=subprocess.PIPE)
+            run.stdout.readline()
+            run.send_signal(number)
+            run.communicate()
+            self.assertEqual((run.returncode, os.listdir(self.folder)), (130, []))
+
     def test_results_have_the_rights_that_umask_leaves(self):
         path = os.path.join(self.folder, "results.json")
         run = subprocess.run(["sh", "-c", 'umask 077 && exec "$@"', "sh", sys.executable, RUN, "--build", BUILD, "--scale", "1",
