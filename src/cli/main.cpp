@@ -13,6 +13,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -115,9 +116,11 @@ int run_word(int count, char **words) {
         std::cerr << "cairn: there is no word '" << words[1] << "'; see cairn --help\n";
         return wrong_usage;
     }
-    // What stands behind the first "--" is the program's own and is not to be looked at.
+    // What stands behind the first "--" is the program's own and is not to be looked at, of words that take one.
     char **const end = words + count;
-    char **const mark = std::find_if(words, end, [](const char *w) { return std::strcmp(w, "--") == 0; });
+    const std::string word = count > 1 ? words[1] : "";
+    const auto is_mark = [](const char *each) { return std::strcmp(each, "--") == 0; };
+    char **const mark = word == "run" || word == "trace" ? std::find_if(words, end, is_mark) : end;
     try {
         app.parse(static_cast<int>(mark - words), words);
     } catch (const CLI::ParseError &error) {

@@ -434,6 +434,7 @@ cmp -s "$file" "$scratch/before" && [ ! -e "$file.partial" ] || fail "nothing is
 [ $? = 2 ] || fail "process 0: another status than 2"
 one_line 2 "no word 'trase'" trase -o "$file"
 one_line 1 "No such file" trace-info "$scratch/nothing"
+(cd "$scratch" && cp "$file" ./-odd && "$cairn" trace-info -- -odd >"$scratch/out") || fail "a name behind --: status $?"
 one_line 1 "no regular file" trace-info "$scratch/go" # nobody writes to it
 # What a cairn trace that was killed has left, its program may still write to; and what is there by another name is not written to.
 cp "$file" "$scratch/left.trace.partial"
