@@ -124,6 +124,10 @@ int trace(const TraceRequest &request) {
             std::cerr
                 << "cairn: trace: there is no room for its file to grow: calls are missing at the end\n";
         }
+        if (maker->lacks_memory()) {
+            std::cerr << "cairn: trace: there is no memory for another thread's calls: calls are missing at "
+                         "the end\n";
+        }
         if (const std::uint64_t pid = maker->left(); pid != 0) {
             std::cerr << "cairn: trace: process " << pid
                       << " closed the trace's files, and was not recorded any further\n";

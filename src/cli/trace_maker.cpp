@@ -166,14 +166,16 @@ void TraceMaker::write_header(const std::string &path) {
 void TraceMaker::write_chunk(std::uint64_t number, const void *chunk) {
     const auto to = static_cast<off_t>(trace::header_bytes + number * trace::chunk_bytes);
     if (pwrite(file_, chunk, trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
-        lacks_room_ |= header_.stopped == 0; // else it was said
-        header_.stopped = 1;                 // what is there is still of use
+        lacks_room_ = true;
+        header_.stopped = 1; // what is there is still of use
     }
 }
 
 bool TraceMaker::finish(const std::string &path) {
     header_.ended = moment();
-    header_.stopped = shared_->over.exchange(1);
+    header_.stopped = shared_->over.exchange(trace::over_with_the_program);
+    lacks_room_ = header_.stopped == trace::over_without_room;
+    lacks_memory_ = header_.stopped == trace::over_without_memory;
     const std::uint64_t slots = std::min(shared_->slots.load(), shared_->room);
     std::vector<Word> slot(trace::chunk_words);
     // Of slots that are not full many go into one chunk: each process image has one at the least.

@@ -26,8 +26,10 @@ public:
     // After finish():
     /// The pid of a process whose calls are not all there, since it has closed its files of the trace; 0 if there is none.
     std::uint64_t left() const { return left_; }
-    /// Whether chunks could not be written, and no traced process has said so.
+    /// Whether chunks could not be written.
     bool lacks_room() const { return lacks_room_; }
+    /// Whether a thread could not be recorded, for want of a slot.
+    bool lacks_memory() const { return lacks_memory_; }
     /// Whether a process that the program has started goes on.
     bool somebody_goes_on() const { return somebody_goes_on_; }
 
@@ -43,6 +45,7 @@ private:
     trace::Shared *shared_ = nullptr;
     std::uint64_t left_ = 0;
     bool lacks_room_ = false;
+    bool lacks_memory_ = false;
     bool somebody_goes_on_ = false;
 };
 

@@ -50,11 +50,16 @@ struct Shared {
     std::atomic<std::uint64_t>
         processes;                   ///< numbers given to process images: a fork or an exec makes a new one
     std::uint64_t room;              ///< how many slots there are
-    std::atomic<std::uint64_t> over; ///< not 0: nobody records any more
+    std::atomic<std::uint64_t> over; ///< not 0: nobody records any more, for one of the reasons below
     std::atomic<std::uint64_t>
         left; ///< pid of a process that has closed its files of the trace, 0: there is none
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+/// `cairn trace` says them: where a program has closed all its files, 2 may be any of its own.
+inline constexpr std::uint64_t over_with_the_program = 1;
+inline constexpr std::uint64_t over_without_room = 2;   ///< the file can not grow
+inline constexpr std::uint64_t over_without_memory = 3; ///< for another thread's calls
 
 /// Each process image takes a slot for each of its threads at one time. What comes when all are taken is not recorded.
 inline constexpr std::uint64_t most_slots = std::uint64_t{1} << 20;

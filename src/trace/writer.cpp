@@ -57,15 +57,13 @@ constinit bool have_key = false;
 /// Slots of threads that have ended, for those that come.
 constinit std::atomic<Word *> left_over[1024] = {};
 
-void stop(const char *why) noexcept {
-    // relaxed: whoever sees it late finds no chunk either. The first of all processes says why.
-    if (on.exchange(false, std::memory_order_relaxed) &&
-        shared->over.exchange(1, std::memory_order_relaxed) == 0) {
-        platform::write_line({"trace: ", why, ": the rest of the program is not recorded"});
-    }
+void stop(std::uint64_t why) noexcept {
+    on.store(false, std::memory_order_relaxed); // relaxed: whoever sees it late finds no chunk either
+    std::uint64_t goes_on = 0;
+    shared->over.compare_exchange_strong(goes_on, why, std::memory_order_relaxed);
 }
 
-/// The other processes go on. `cairn trace` says it: where a program has closed all its files, 2 may be any of its own.
+/// The other processes go on.
 void stop_this_process() noexcept {
     on.store(false, std::memory_order_relaxed); // relaxed: as in stop()
     shared->left.store(static_cast<std::uint64_t>(raw_syscall(SYS_getpid)), std::memory_order_relaxed);
@@ -83,7 +81,7 @@ Word *map_slot() noexcept {
                             : raw_syscall(SYS_mmap, 0, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                                           memory.number(), static_cast<long>((number + 1) * chunk_bytes));
     if (failed(mapped)) {
-        stop("there is no memory for another thread's calls");
+        stop(over_without_memory);
         return nullptr;
     }
     return reinterpret_cast<Word *>(mapped);
@@ -162,7 +160,7 @@ std::uint64_t most_file_bytes() noexcept {
 /// A full slot becomes a chunk of the file.
 bool write_slot() noexcept {
     Word *const slot = cursor.slot;
-    if (shared->over.load(std::memory_order_relaxed) != 0) { // relaxed: said once, seen sooner or later
+    if (shared->over.load(std::memory_order_relaxed) != 0) { // relaxed: seen sooner or later
         on.store(false, std::memory_order_relaxed);
         return false;
     }
@@ -178,7 +176,7 @@ bool write_slot() noexcept {
                              : raw_syscall(SYS_pwrite64, file.number(), reinterpret_cast<long>(slot),
                                            chunk_bytes, static_cast<long>(place));
     if (written != static_cast<long>(chunk_bytes)) {
-        stop("there is no room for its file to grow");
+        stop(over_without_room);
         return false;
     }
     // release: a slot is empty before it is no chunk any more, or `cairn trace` would take it for another one.

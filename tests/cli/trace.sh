@@ -308,10 +308,11 @@ echo >"$scratch/daemon"
 "$cairn" trace -o "$file" -- "$scratch/calls" fork 2>"$scratch/err" || fail "no daemon: status $?"
 [ ! -s "$scratch/err" ] || fail "no daemon: $(cat "$scratch/err")"
 
-# Nor is a program killed where the trace would be longer than a file may be.
+# Nor is a program killed where the trace would be longer than a file may be, or anything said where its stderr is.
 # shellcheck disable=SC2016 # for the program to expand
-"$cairn" trace -o "$file" -- sh -c 'ulimit -f 1 && exec "$0" threads' "$scratch/calls" 2>"$scratch/err" ||
+"$cairn" trace -o "$file" -- sh -c 'ulimit -f 1 && exec "$0" threads 2>"$1"' "$scratch/calls" "$scratch/own" 2>"$scratch/err" ||
     fail "a limit on files: status $?"
+[ ! -s "$scratch/own" ] || fail "a limit on files: $(cat "$scratch/own")"
 grep -q "no room for its file to grow" "$scratch/err" || fail "a limit on files: $(cat "$scratch/err")"
 (ulimit -f 1000 && "$cairn" trace -o "$file" -- "$scratch/calls" threads 2>"$scratch/err") ||
     fail "a limit on all files: status $?"
