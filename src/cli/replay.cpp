@@ -159,7 +159,10 @@ private:
         }
         int status = 0;
         std::uint64_t before = 0;
-        std::time_t since = std::time(nullptr);
+        // Looks without progress, and no clock: both may have been stopped, or the machine asleep.
+        constexpr timespec pause{0, 10'000'000};
+        constexpr unsigned looks_a_second = 100;
+        unsigned looks = 0;
         for (;;) {
             const pid_t ended = waitpid(child, &status, WNOHANG);
             if (ended == child) {
@@ -167,15 +170,14 @@ private:
             }
             // relaxed: only whether it changes.
             const std::uint64_t now = (*outcome).calls_made.load(std::memory_order_relaxed);
-            since = now != before ? std::time(nullptr) : since;
+            looks = now != before ? 0 : looks + 1;
             before = now;
-            hang_ = std::time(nullptr) - since > static_cast<std::time_t>(request_.timeout);
+            hang_ = looks > request_.timeout * looks_a_second;
             if (hang_) {
                 kill(child, SIGKILL);
                 waitpid(child, &status, 0);
                 return status;
             }
-            const timespec pause{0, 10'000'000};
             nanosleep(&pause, nullptr);
         }
     }

@@ -200,8 +200,17 @@ if [ -e "$bad" ]; then
     done
 fi
 
-# A folder for temporary files without room, a table that nobody reads: one line or none, and nothing is left behind.
 "$cairn" trace -o "$scratch/small.trace" -- sh -c true || fail "small: status $?"
+
+# One that is stopped for a while, here until the end of these tests, has not hung.
+setsid "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 --timeout 2 >"$scratch/stopped" 2>&1 &
+stopped=$!
+trap 'kill -KILL -"$stopped" 2>/dev/null; rm -rf "$scratch"' EXIT
+sleep 0.5
+kill -STOP -"$stopped"
+stopped_at=$(date +%s)
+
+# A folder for temporary files without room, a table that nobody reads: one line or none, and nothing is left behind.
 (ulimit -f 24 && "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 2>&1 >/dev/null; echo "status $?") |
     cat >"$scratch/out"
 grep -q "outcome: File too large" "$scratch/out" && grep -q "status 1" "$scratch/out" || fail "no room: $(cat "$scratch/out")"
@@ -284,3 +293,11 @@ echo "no library" >"$scratch/text.so"
 [ $? = 1 ] || fail "a library that is none: another status than 1"
 grep -q "NOT RUN: it can not be preloaded" "$scratch/out" || fail "a library that is none: $(cat "$scratch/out")"
 [ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "a temporary folder is still there"
+
+while [ $(($(date +%s) - stopped_at)) -lt 4 ]; do
+    sleep 0.1
+done
+kill -CONT "$stopped"
+sleep 0.2
+kill -CONT -"$stopped"
+wait $stopped || fail "stopped for a while: status $?: $(cat "$scratch/stopped")"
