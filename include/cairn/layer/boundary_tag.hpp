@@ -111,7 +111,8 @@ concept MayMark = requires { requires H::marked; } || requires { requires H::mar
 template <class H>
 concept MarksAll = requires { requires H::marked; };
 
-/// It joins free blocks by their tags, as it says (`joins`), and layers that hand its blocks on: no other one may do so by the same tags.
+/// It joins free blocks by their tags, or several hold them, as it says (`joins`), and layers that hand its blocks on: none
+/// above may join by the same tags.
 template <class H>
 concept Joins = requires { requires H::joins; };
 

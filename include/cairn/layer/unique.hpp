@@ -8,7 +8,8 @@
 //
 // Adds:    sharing; lock_all and unlock_all where the shared heap has them. Every capability of the shared heap but clear: that would
 //          take the blocks of all others.
-// Needs:   a heap with a constexpr constructor. `Tag` tells apart what would otherwise be one heap.
+// Needs:   a heap with a constexpr constructor. `Tag` tells apart what would otherwise be one heap. Above blocks with boundary
+//          tags no layer may join: put Unique below CoalesceableHeap, or above CoalesceHeap.
 // Keeps:   the shared heap is there before the first constructor runs and is never destroyed, so an object with
 //          static storage may use it at any time. Destroying a UniqueHeap therefore gives nothing back: what the
 //          layers above return stays in the shared heap for the next user, to the end of the process.
@@ -39,7 +40,9 @@ template <Heap Super, class Tag = void>
 class UniqueHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
-    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>;
+    /// Whoever joins above: the neighbour of a block may be free in what stands on another name.
+    static constexpr bool joins = TaggedHeap<Super>;
 
     static void *malloc(std::size_t size) { return the_.object.malloc(size); }
     static void free(void *p) { the_.object.free(p); }
