@@ -3,6 +3,7 @@
 // BoundedFreelistHeap, ChunkPoolHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is special about
 // each.
 #include <cairn/adapt/throw_exception.hpp>
+#include <cairn/combine/hybrid.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/bounded_freelist.hpp>
@@ -61,7 +62,7 @@ template <unsigned... Bit>
 constexpr bool passed(std::integer_sequence<unsigned, Bit...>) {
     return ((capabilities_of<ThrowExceptionHeap<Archetype<Capability{1u << Bit}>>> == Capability{1u << Bit} &&
              capabilities_of<UniqueHeap<Archetype<Capability{1u << Bit}>>> ==
-                 (Capability{1u << Bit} == clearable ? none : Capability{1u << Bit})) &&
+                 (includes(clearable | owning, Capability{1u << Bit}) ? none : Capability{1u << Bit})) &&
             ...);
 }
 static_assert(passed(std::make_integer_sequence<unsigned, 8>()));
@@ -69,6 +70,8 @@ static_assert(capabilities_of<ThrowExceptionHeap<Rich>> == all);
 static_assert(capabilities_of<ThrowExceptionHeap<Archetype<>>> == none);
 static_assert(!ClearableHeap<UniqueHeap<Rich>>, "one of several users must not take the blocks of all");
 static_assert(capabilities_of<UniqueHeap<Archetype<>>> == none);
+static_assert(!TellableApart<FreelistHeap<UniqueHeap<BumpHeap<MmapHeap>>>, UniqueHeap<BumpHeap<MmapHeap>>>,
+              "a block of either name is owned by both");
 
 // Blocks that tell their size do so through a shared heap too.
 static_assert(SelfSizedHeap<UniqueHeap<SizeHeaderHeap<MmapHeap>>> && !SelfSizedHeap<UniqueHeap<Rich>>);
@@ -197,8 +200,8 @@ TEST(Unique, IsOneHeapForAllItsNames) {
     auto *const node = static_cast<char *>(nodes.malloc(16));
     auto *const edge = static_cast<char *>(edges.malloc(48));
     EXPECT_EQ(edge, node + 16) << "side by side in one region";
-    EXPECT_TRUE(nodes.owns(edge) && edges.owns(node));
-    EXPECT_FALSE(Other::owns(node)) << "another tag, another heap";
+    EXPECT_TRUE(Region::shared_heap_owns(node));
+    EXPECT_FALSE(Other::shared_heap_owns(node)) << "another tag, another heap";
 }
 
 TEST(Unique, OutlivesItsNames) {
@@ -209,7 +212,7 @@ TEST(Unique, OutlivesItsNames) {
         kept = static_cast<char *>(name.malloc(48));
         *kept = 'k';
     }
-    EXPECT_TRUE(Region::owns(kept));
+    EXPECT_TRUE(Region::shared_heap_owns(kept));
     EXPECT_EQ(*kept, 'k');
 }
 
@@ -217,7 +220,7 @@ TEST(Unique, OutlivesItsNames) {
 struct Early {
     Early() : block(Heap::malloc(48)) {}
     ~Early() {
-        if (!Heap::owns(block)) {
+        if (!Heap::shared_heap_owns(block)) {
             std::abort();
         }
     }
@@ -227,7 +230,7 @@ struct Early {
 Early early;
 
 TEST(Unique, IsThereBeforeTheFirstConstructor) {
-    EXPECT_TRUE(Early::Heap::owns(early.block));
+    EXPECT_TRUE(Early::Heap::shared_heap_owns(early.block));
 }
 
 /// The locks of heaps that share it do not keep others out of it; its own do, by whatever names they are taken.
@@ -287,7 +290,8 @@ TEST(Unique, ThatLocksLiesBelowHeapsThatLock) {
     void *const node = nodes.malloc(16);
     void *const edge = edges.malloc(48);
     void *const face = faces.malloc(64);
-    EXPECT_TRUE(Pages::owns(node) && Pages::owns(edge) && Pages::owns(face));
+    EXPECT_TRUE(Pages::shared_heap_owns(node) && Pages::shared_heap_owns(edge) &&
+                Pages::shared_heap_owns(face));
     nodes.free(node);
     edges.free(edge);
     faces.free(face);

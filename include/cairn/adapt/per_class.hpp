@@ -166,7 +166,7 @@ private:
         requires tells_
     {
         if constexpr (!any_size_) {
-            if (!Shared::owns(p)) {
+            if (!Shared::shared_heap_owns(p)) {
                 ::operator delete(p, wanted);
                 return;
             }

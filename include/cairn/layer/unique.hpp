@@ -6,8 +6,8 @@
 //     using Pages = UniqueHeap<BumpHeap<MmapHeap>>;
 //     FreelistHeap<Pages> nodes, edges;   // one region below both
 //
-// Adds:    sharing; lock_all and unlock_all where the shared heap has them. Every capability of the shared heap but clear: that would
-//          take the blocks of all others.
+// Adds:    sharing; lock_all and unlock_all where the shared heap has them. Every capability of the shared heap but clear, which
+//          would take the blocks of all others, and owns, by which a heap above would take them for its own.
 // Needs:   a heap with a constexpr constructor. `Tag` tells apart what would otherwise be one heap. Above blocks with boundary
 //          tags no layer may join: put Unique below CoalesceableHeap, or above CoalesceHeap.
 // Keeps:   the shared heap is there before the first constructor runs and is never destroyed, so an object with
@@ -77,7 +77,8 @@ public:
         return the_.object.calloc(count, size);
     }
 
-    static bool owns(const void *p)
+    /// Whether p is a block of the shared heap, of whatever name.
+    static bool shared_heap_owns(const void *p)
         requires OwningHeap<Super>
     {
         return the_.object.owns(p);
