@@ -18,14 +18,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace cairn;
@@ -237,6 +241,29 @@ TEST(SbrkHeap, ShrinksOverInterleavedHeaps) {
     two.reset();
     EXPECT_LE(program_break(), before + 110'000) << "down to the first heap's addresses, which stay used";
     sbrk(static_cast<std::intptr_t>(before - program_break()));
+}
+
+TEST(SbrkHeap, CanBeHeldAcrossAForkByAThread) {
+    SbrkHeap::lock_break();
+    std::atomic<bool> served{false};
+    std::jthread thread([&] {
+        SbrkHeap heap;
+        heap.malloc(1);
+        served = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(served) << "the lock would be held in the child, by nobody";
+    const pid_t child = fork();
+    SbrkHeap::unlock_break();
+    if (child == 0) {
+        SbrkHeap().malloc(1); // does not hang
+        _exit(0);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    thread.join();
+    EXPECT_TRUE(served);
 }
 
 constinit StaticBufferHeap<1024> static_buffer;

@@ -3,7 +3,7 @@
 // SbrkHeap: memory at the program break, block behind block.
 //
 // Adds:    malloc, clear. free does nothing: the break can not be cut in the middle; a layer above reuses
-//          blocks.
+//          blocks. lock_break and unlock_break, for who forks while threads use such heaps: or the child may find the lock held.
 // Needs:   nothing below. A C library whose sbrk grows (glibc; that of musl always refuses, and so does this
 //          heap).
 // Keeps:   blocks follow each other without a gap while nobody else moves the break; where somebody did, a
@@ -65,6 +65,11 @@ public:
             last_ = stretch.below;
         }
     }
+
+    /// Before a fork, after the locks of all heaps above: those have no part in this, or each would take it among its own.
+    static void lock_break() { break_lock_.hold_across_fork(); }
+    /// After it, in the parent and in the child.
+    static void unlock_break() { break_lock_.let_go_after_fork(); }
 
 private:
     /// At the start of each stretch of memory that is ours without a gap.
