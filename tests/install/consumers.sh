@@ -75,6 +75,20 @@ nm "$scratch/static_by_pkg_config" | grep -q ' _ZN5cairn' || fail "a static prog
     $(pkg-config --cflags --libs cairn-stack)
 "$scratch/stack_by_pkg_config"
 
+step a heap that files share, all with assertions or none
+for options in "" -DNDEBUG; do
+    # shellcheck disable=SC2046
+    "$CXX" -std=c++20 $options -c "$consumer/shared.cpp" -o "$scratch/shared.o" $(pkg-config --cflags cairn)
+    # shellcheck disable=SC2046
+    "$CXX" -std=c++20 $options -DMAIN -c "$consumer/shared.cpp" -o "$scratch/main$options.o" $(pkg-config --cflags cairn)
+    "$CXX" "$scratch/main$options.o" "$scratch/shared.o" -o "$scratch/shared"
+    "$scratch/shared"
+done
+if "$CXX" "$scratch/main.o" "$scratch/shared.o" -o "$scratch/shared" 2>"$scratch/link.log"; then
+    fail "of one heap that files with and without assertions share there are two"
+fi
+grep -q files_with_and_without_ndebug_share_a_heap "$scratch/link.log" || { cat "$scratch/link.log" && exit 1; }
+
 step pkg-config with folders that are said as whole paths
 cmake -S "$SOURCE_DIR" -B "$scratch/whole" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_C_COMPILER="$CC" -DCAIRN_TESTS=OFF \
     -DCAIRN_PROGRAM=OFF -DCAIRN_FAMILY=OFF -DCAIRN_BENCH=OFF -DCMAKE_INSTALL_PREFIX=/opt/cairn \

@@ -34,7 +34,8 @@ enum class PerClassTakes { one_size, any_size };
 template <class Object, Heap H, PerClassTakes Takes = PerClassTakes::one_size>
     requires(std::is_class_v<Object> && !std::is_final_v<Object>)
 class PerClassHeap : public Object {
-    using Shared = UniqueHeap<H, PerClassHeap>;
+    /// A tag without the name of H, which is another one in files with assertions.
+    using Shared = UniqueHeap<H, std::integral_constant<PerClassTakes, Takes> Object::*>;
     static constexpr bool any_size_ = Takes == PerClassTakes::any_size;
     /// The heap can say whether an object is its own.
     static constexpr bool tells_ =

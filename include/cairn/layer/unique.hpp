@@ -13,6 +13,7 @@
 // Keeps:   the shared heap is there before the first constructor runs and is never destroyed, so an object with
 //          static storage may use it at any time. Destroying a UniqueHeap therefore gives nothing back: what the
 //          layers above return stays in the shared heap for the next user, to the end of the process.
+//          Files that name one heap all have assertions or none, or the linker refuses the program.
 // Threads: those of the shared heap. Users in several threads need one that locks (LockedHeap).
 // Errors:  those of the shared heap.
 // Cost:    none: an object is empty, and a call is that of an object with a known address.
@@ -22,6 +23,8 @@
 #include <cairn/core/concepts.hpp>
 #include <cairn/core/immortal.hpp>
 #include <cairn/layer/boundary_tag.hpp>
+#include <cairn/platform/features.hpp>
+#include <cairn/platform/random.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
@@ -34,6 +37,11 @@ template <SelfSizedHeap H>
 struct SameRecordAs<H> {
     using SizeRecord = typename H::SizeRecord;
 };
+
+/// Not to be linked in two kinds, by which it would be two heaps (CAIRN_BY_CHECKS): a block of one would go to the other.
+template <class Tag, std::uint64_t Name>
+[[gnu::used]] inline CAIRN_THREAD_LOCAL_IF_CHECKED constinit char files_with_and_without_ndebug_share_a_heap =
+    0;
 } // namespace detail
 
 template <Heap Super, class Tag = void>
@@ -44,50 +52,50 @@ public:
     /// Whoever joins above: the neighbour of a block may be free in what stands on another name.
     static constexpr bool joins = TaggedHeap<Super>;
 
-    static void *malloc(std::size_t size) { return the_.object.malloc(size); }
-    static void free(void *p) { the_.object.free(p); }
+    static void *malloc(std::size_t size) { return it().malloc(size); }
+    static void free(void *p) { it().free(p); }
 
     static std::size_t getSize(void *p)
         requires SizedHeap<Super>
     {
-        return the_.object.getSize(p);
+        return it().getSize(p);
     }
 
     static void *memalign(std::size_t wanted, std::size_t size)
         requires AlignedHeap<Super>
     {
-        return the_.object.memalign(wanted, size);
+        return it().memalign(wanted, size);
     }
 
     static void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<Super>
     {
-        return the_.object.reallocate(p, size);
+        return it().reallocate(p, size);
     }
 
     static void *malloc_zeroed(std::size_t size)
         requires ZeroingHeap<Super>
     {
-        return the_.object.malloc_zeroed(size);
+        return it().malloc_zeroed(size);
     }
 
     static void *calloc(std::size_t count, std::size_t size)
         requires ArrayHeap<Super>
     {
-        return the_.object.calloc(count, size);
+        return it().calloc(count, size);
     }
 
     /// Whether p is a block of the shared heap, of whatever name.
     static bool shared_heap_owns(const void *p)
         requires OwningHeap<Super>
     {
-        return the_.object.owns(p);
+        return it().owns(p);
     }
 
     static std::size_t remaining()
         requires BoundedHeap<Super>
     {
-        return the_.object.remaining();
+        return it().remaining();
     }
 
     /// For who forks, by several names if need be; after the locks of the heaps above. One of those may pass it on (SizeHeader,
@@ -96,18 +104,32 @@ public:
         requires sync::ForkLocks<Super>
     {
         if (held_++ == 0) {
-            the_.object.lock_all();
+            it().lock_all();
         }
     }
     static void unlock_all(sync::AfterFork side)
         requires sync::ForkLocks<Super>
     {
         if (--held_ == 0) {
-            the_.object.unlock_all(side);
+            it().unlock_all(side);
         }
     }
 
 private:
+    static Super &it() {
+        static_cast<void>(&detail::files_with_and_without_ndebug_share_a_heap<Tag, name()>);
+        return the_.object;
+    }
+
+    /// Alike in all files: compilers write types without the tags of their binary interface.
+    static consteval std::uint64_t name() {
+        std::uint64_t hash = 0;
+        for (const char *c = __PRETTY_FUNCTION__; *c != 0; ++c) {
+            hash = platform::mix(hash + static_cast<unsigned char>(*c));
+        }
+        return hash;
+    }
+
     static inline constinit Immortal<Super> the_{};
     static inline constinit thread_local unsigned held_ = 0; ///< across a fork, by the thread that does
 };

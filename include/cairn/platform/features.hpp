@@ -71,12 +71,15 @@ inline constexpr bool constructors_have_arguments = false;
 
 /// CAIRN_BY_CHECKS marks a class that is another one in files with assertions: it has a member more, or two of its functions must
 /// agree. A program may have files of both kinds, and of inline functions that have one name the linker keeps one.
+/// CAIRN_THREAD_LOCAL_IF_CHECKED marks a variable that the linker refuses to have in both.
 #if defined(NDEBUG)
 inline constexpr bool checked = false;
 #define CAIRN_BY_CHECKS
+#define CAIRN_THREAD_LOCAL_IF_CHECKED
 #else
 inline constexpr bool checked = true;
 #define CAIRN_BY_CHECKS __attribute__((abi_tag("checked")))
+#define CAIRN_THREAD_LOCAL_IF_CHECKED thread_local
 #endif
 
 } // namespace cairn::platform
