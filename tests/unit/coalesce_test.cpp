@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What is special about the layers that hold, split and join blocks, and about those that choose among heaps.
+#include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/fallback.hpp>
 #include <cairn/combine/seg.hpp>
 #include <cairn/combine/select_mapped.hpp>
@@ -418,6 +419,13 @@ TEST(Fallback, AsksTheSecondWhenTheFirstHasNothing) {
     heap.free(b);
     heap.free(a);
     EXPECT_FALSE(heap.owns(b));
+}
+
+TEST(Fallback, AsksTheSecondWhenTheFirstThrows) {
+    Compose<MmapHeap, Fallback<Compose<MmapHeap, ThrowException>>> heap;
+    EXPECT_EQ(heap.malloc(SIZE_MAX / 2), nullptr);
+    EXPECT_EQ(heap.memalign(64, SIZE_MAX / 2), nullptr);
+    heap.free(heap.malloc(1));
 }
 
 template <class H>

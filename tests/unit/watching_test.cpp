@@ -16,6 +16,7 @@
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/geometric.hpp>
+#include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 #include <cairn/thread/thread_owned.hpp>
 
@@ -78,6 +79,14 @@ struct OpaqueHeap : MallocHeap {
     CAIRN_NOINLINE void *malloc(std::size_t size) { return MallocHeap::malloc(size); }
     CAIRN_NOINLINE void free(void *p) { MallocHeap::free(p); }
 };
+
+TEST(ProfileHeap, CountsWhatWasThrown) {
+    static constinit Usage seen;
+    Compose<StaticBufferHeap<64>, SizeHeader, ThrowException, Profile<seen>> heap;
+    EXPECT_THROW(static_cast<void>(heap.malloc(100)), std::bad_alloc);
+    heap.free(heap.malloc(16));
+    EXPECT_EQ(seen.failures.all(), 1u);
+}
 
 TEST(ProfileHeap, CountsBlocksAndBytes) {
     static constinit Usage seen;
@@ -380,6 +389,15 @@ TEST_F(TraceHeapTest, OfOneSinkTheLockIsTakenOnceAcrossAFork) {
     EXPECT_EQ(sink.held, 1);
     heap.unlock_all(sync::AfterFork::in_parent);
     EXPECT_EQ(sink.held, 0);
+}
+
+TEST_F(TraceHeapTest, WritesWhatWasThrown) {
+    static constinit TraceFile<> sink(-1);
+    sink.redirect(file_);
+    Compose<StaticBufferHeap<64>, ThrowException, Trace<sink>> heap;
+    EXPECT_THROW(static_cast<void>(heap.malloc(100)), std::bad_alloc);
+    const TraceRecord expected{1, platform::thread_id(), Operation::malloc, 0, 100, 0};
+    EXPECT_EQ(records(sink), std::vector{expected});
 }
 
 TEST_F(TraceHeapTest, WhatCanNotBeWrittenIsCounted) {

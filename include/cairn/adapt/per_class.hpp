@@ -21,6 +21,7 @@
 
 #include <cairn/adapt/overaligned.hpp>
 #include <cairn/layer/unique.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <concepts>
@@ -139,11 +140,7 @@ private:
     }
 
     static void *try_get(std::size_t size, std::align_val_t wanted) noexcept {
-        try {
-            return ask(size, wanted);
-        } catch (const std::bad_alloc &) {
-            return nullptr;
-        }
+        return platform::null_for_bad_alloc([&] { return ask(size, wanted); });
     }
     static void *get(std::size_t size, std::align_val_t wanted) {
         void *const block = ask(size, wanted);

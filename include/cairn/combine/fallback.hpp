@@ -2,17 +2,18 @@
 //
 // FallbackHeap: tries two heaps in order.
 //
-// Adds:    what First has no memory for is asked of Second. getSize, memalign, owns and clear where both heaps
-//          have them.
+// Adds:    what First has no memory for, by nullptr or std::bad_alloc, is asked of Second. getSize, memalign, owns and clear
+//          where both heaps have them.
 // Needs:   a heap that can tell its own blocks: First, else Second.
 // Keeps:   a block goes back where it came from.
 // Threads: one at a time.
-// Errors:  nullptr when both have nothing.
+// Errors:  nullptr when both have nothing, or what Second throws.
 // Cost:    `owns` for free.
 // Source:  ours; nullptr as an answer, by which it can be (Heap Layers, section 3, the first guideline).
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@ public:
 
     void *malloc(std::size_t size) {
         size = std::max<std::size_t>(size, 1); // a block of nothing may have no place that its heap owns
-        void *const block = first_.malloc(size);
+        void *const block = platform::null_for_bad_alloc([&] { return first_.malloc(size); });
         return block != nullptr ? block : second_.malloc(size);
     }
 
@@ -42,7 +43,7 @@ public:
         requires AlignedHeap<First> && AlignedHeap<Second>
     {
         size = std::max<std::size_t>(size, 1);
-        void *const block = first_.memalign(wanted, size);
+        void *const block = platform::null_for_bad_alloc([&] { return first_.memalign(wanted, size); });
         return block != nullptr ? block : second_.memalign(wanted, size);
     }
 

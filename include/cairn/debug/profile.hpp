@@ -34,7 +34,9 @@ public:
     ProfileHeap &operator=(const ProfileHeap &) = delete;
     ~ProfileHeap() { forget(); }
 
-    void *malloc(std::size_t size) { return count(heap_.malloc(size), size); }
+    void *malloc(std::size_t size) {
+        return count(asked([&] { return heap_.malloc(size); }), size);
+    }
 
     void free(void *p) {
         if (p != nullptr) {
@@ -46,26 +48,26 @@ public:
     void *memalign(std::size_t wanted, std::size_t size)
         requires AlignedHeap<Super>
     {
-        return count(heap_.memalign(wanted, size), size);
+        return count(asked([&] { return heap_.memalign(wanted, size); }), size);
     }
 
     void *malloc_zeroed(std::size_t size)
         requires ZeroingHeap<Super>
     {
-        return count(heap_.malloc_zeroed(size), size);
+        return count(asked([&] { return heap_.malloc_zeroed(size); }), size);
     }
 
     void *calloc(std::size_t n, std::size_t size)
         requires ArrayHeap<Super>
     {
-        return count(heap_.calloc(n, size), n * size);
+        return count(asked([&] { return heap_.calloc(n, size); }), n * size);
     }
 
     void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<Super>
     {
         const std::size_t before = p == nullptr ? 0 : heap_.getSize(p);
-        void *const moved = heap_.reallocate(p, size);
+        void *const moved = asked([&] { return heap_.reallocate(p, size); });
         if (p != nullptr && (moved != nullptr || size == 0)) {
             leave(before);
         }
@@ -115,6 +117,22 @@ public:
     }
 
 private:
+    /// An exception is a failure too.
+    template <class F>
+    static void *asked(F ask) {
+        struct Failure {
+            ~Failure() {
+                if (thrown) {
+                    Into.failures.add(1);
+                }
+            }
+            bool thrown = true;
+        } failure;
+        void *const p = ask();
+        failure.thrown = false;
+        return p;
+    }
+
     void *count(void *p, std::size_t size) {
         if (p == nullptr) {
             Into.failures.add(1);

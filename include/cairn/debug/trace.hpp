@@ -8,7 +8,7 @@
 //          written before the heap below is called, what takes after: in the order of the trace no block is handed out
 //          while it is live, whatever the threads do.
 // Threads: those of the heap below and of the sink.
-// Errors:  those of the heap below; requests that it could not serve are written with no block.
+// Errors:  those of the heap below; requests that it could not serve, or that threw, are written with no block.
 // Cost:    the sink's.
 // Source:  Heap Layers, Table 1: TraceHeap.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace cairn {
 
-/// write(operation, block, size, alignment): it happened, in this thread. Must not call the heap that is traced.
+/// write(operation, block, size, alignment): it happened, in this thread. Must not throw, nor call the heap that is traced.
 template <class S>
 concept TraceSink = requires(S &sink, void *block, std::size_t n) {
     { sink.write(Operation::malloc, block, n, n) } -> std::same_as<void>;
@@ -41,7 +41,9 @@ public:
     using SizeRecord = debug::SizeRecordOf<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
 
-    void *malloc(std::size_t size) { return took(Operation::malloc, heap_.malloc(size), size, 0); }
+    void *malloc(std::size_t size) {
+        return took(Operation::malloc, size, 0, [&] { return heap_.malloc(size); });
+    }
 
     void free(void *p) {
         Sink.write(Operation::free, p, 0, 0);
@@ -51,13 +53,13 @@ public:
     void *memalign(std::size_t wanted, std::size_t size)
         requires AlignedHeap<Super>
     {
-        return took(Operation::memalign, heap_.memalign(wanted, size), size, wanted);
+        return took(Operation::memalign, size, wanted, [&] { return heap_.memalign(wanted, size); });
     }
 
     void *malloc_zeroed(std::size_t size)
         requires ZeroingHeap<Super>
     {
-        return took(Operation::malloc_zeroed, heap_.malloc_zeroed(size), size, 0);
+        return took(Operation::malloc_zeroed, size, 0, [&] { return heap_.malloc_zeroed(size); });
     }
 
     /// Written as malloc_zeroed; a product that does not fit as SIZE_MAX.
@@ -68,14 +70,14 @@ public:
         if (__builtin_mul_overflow(count, size, &bytes)) {
             bytes = SIZE_MAX;
         }
-        return took(Operation::malloc_zeroed, heap_.calloc(count, size), bytes, 0);
+        return took(Operation::malloc_zeroed, bytes, 0, [&] { return heap_.calloc(count, size); });
     }
 
     void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<Super>
     {
         Sink.write(Operation::resize, p, size, 0);
-        return took(Operation::resized, heap_.reallocate(p, size), size, 0);
+        return took(Operation::resized, size, 0, [&] { return heap_.reallocate(p, size); });
     }
 
     std::size_t getSize(void *p) const
@@ -125,9 +127,18 @@ public:
     }
 
 private:
-    static void *took(Operation operation, void *p, std::size_t size, std::size_t wanted) {
-        Sink.write(operation, p, size, wanted);
-        return p;
+    /// Written at its end, also by an exception.
+    struct Taking {
+        ~Taking() { Sink.write(operation, block, size, alignment); }
+        Operation operation;
+        std::size_t size, alignment;
+        void *block = nullptr;
+    };
+
+    template <class F>
+    static void *took(Operation operation, std::size_t size, std::size_t wanted, F ask) {
+        Taking taking{operation, size, wanted};
+        return taking.block = ask();
     }
 
     Super heap_;
