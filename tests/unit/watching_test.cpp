@@ -18,6 +18,7 @@
 #include <cairn/sizeclass/geometric.hpp>
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
+#include <cairn/thread/locked.hpp>
 #include <cairn/thread/thread_owned.hpp>
 
 #include <gtest/gtest.h>
@@ -368,6 +369,29 @@ TEST_F(TraceHeapTest, AForkDoesNotDoubleLines) {
     if (child == 0) {
         sink.flush();
         heap.free(heap.malloc(1)); // it is not locked
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(records(sink).size(), 2u);
+}
+
+TEST_F(TraceHeapTest, AForkDoesNotDoubleLinesOfHeapsThatLock) {
+    static constinit TraceFile<> sink(-1);
+    sink.redirect(file_);
+    using Traced = Compose<OpaqueHeap, Trace<sink>, SizeHeader, Locked<>>;
+    Traced one;
+    Traced another;
+    one.lock_all();
+    another.free(another.malloc(1));
+    another.lock_all();
+    const pid_t child = fork();
+    for (Traced *heap : {&another, &one}) {
+        heap->unlock_all(child == 0 ? sync::AfterFork::in_child : sync::AfterFork::in_parent);
+    }
+    if (child == 0) {
+        sink.flush();
         _exit(0);
     }
     int status = 0;

@@ -112,7 +112,8 @@ public:
     }
 
     /// Several layers, or heaps in a row, may write to one sink: first those with a lock above the layer, whose threads wait for the
-    /// sink with that lock held. The fork would wait for them.
+    /// sink with that lock held. The fork would wait for them. Below a layer that does not pass this on (Freelist), flush the sink with
+    /// the locks held, or parent and child write the same lines.
     void lock_all() {
         sync::lock_heap_across_fork(heap_);
         if (detail::sink_held<Sink> ++== 0) {

@@ -115,6 +115,10 @@ public:
         requires ForkSafeLock<L>
     {
         lock_.hold_across_fork();
+        // Below it nobody is at work now; a trace writes what it has. Not for longer: heaps with locks of their own may share
+        // what is below, and wait for it with those held.
+        sync::lock_heap_across_fork(heap_);
+        sync::unlock_heap_after_fork(heap_, sync::AfterFork::in_parent);
     }
     void unlock_all(sync::AfterFork)
         requires ForkSafeLock<L>
