@@ -4,13 +4,15 @@
 //
 // Adds:    any heap under std::pmr::vector and the like, chosen at run time.
 // Needs:   a heap that lives longer than the resource: it is referred to, not owned.
-// Keeps:   every alignment is honoured. Two resources are equal if they refer to one heap.
+// Keeps:   every alignment is honoured. Two resources are equal if they refer to one heap; with -fno-rtti, which tells no type, each only
+//          equals itself.
 // Threads: those of the heap.
 // Errors:  std::bad_alloc.
 // Cost:    a virtual call.
 #pragma once
 
 #include <cairn/adapt/overaligned.hpp>
+#include <cairn/platform/features.hpp>
 
 #include <memory_resource>
 #include <new>
@@ -34,8 +36,12 @@ private:
     void do_deallocate(void *p, std::size_t, std::size_t wanted) override { free_aligned(*heap_, p, wanted); }
 
     bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
-        const auto *const same = dynamic_cast<const HeapResource *>(&other);
-        return same != nullptr && same->heap_ == heap_;
+        if constexpr (platform::has_rtti) {
+            const auto *const same = dynamic_cast<const HeapResource *>(&other);
+            return same != nullptr && same->heap_ == heap_;
+        } else {
+            return this == &other;
+        }
     }
 
     H *heap_;

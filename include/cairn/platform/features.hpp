@@ -69,6 +69,13 @@ inline constexpr bool constructors_have_arguments = true;
 inline constexpr bool constructors_have_arguments = false;
 #endif
 
+/// dynamic_cast and typeid: not with -fno-rtti.
+#if defined(__cpp_rtti)
+inline constexpr bool has_rtti = true;
+#else
+inline constexpr bool has_rtti = false;
+#endif
+
 /// CAIRN_BY_CHECKS marks a class that is another one in files with assertions: it has a member more, or two of its functions must
 /// agree. A program may have files of both kinds, and of inline functions that have one name the linker keeps one.
 /// CAIRN_THREAD_LOCAL_IF_CHECKED marks a variable that the linker refuses to have in both.
