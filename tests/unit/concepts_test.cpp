@@ -89,6 +89,8 @@ static_assert(!Heap<int> && !Heap<void> && !Heap<void *> && !Heap<Empty> && !Hea
 static_assert(!Heap<ReturnsChar> && !Heap<ReturnsConst> && !Heap<ReturnsBool> && !Heap<FreesChar>);
 static_assert(!Heap<WantsTwo> && !Heap<Private> && !Heap<NotDestructible> && !Heap<Deleted>);
 static_assert(!Heap<OddAlignment> && !Heap<NoAlignment>);
+struct Final final : Plain {};
+static_assert(!Heap<Plain &> && !Heap<Final>, "no layer could derive from it");
 static_assert(!Heap<const Plain>, "malloc changes a heap");
 
 static_assert(alignment_of<Plain> == alignof(std::max_align_t) && alignment_of<Aligned64> == 64);

@@ -18,6 +18,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 namespace cairn {
 
@@ -34,18 +35,18 @@ inline constexpr std::size_t alignment_of<H> = H::alignment;
 
 namespace detail {
 template <class H>
-concept MallocAndFree =
-    std::destructible<H> && is_power_of_two(alignment_of<H>) && requires(H &h, std::size_t n, void *p) {
-        { h.malloc(n) } -> std::same_as<void *>;
-        { h.free(p) } -> std::same_as<void>;
-    };
+concept MallocAndFree = std::is_class_v<H> && !std::is_final_v<H> && std::destructible<H> &&
+                        is_power_of_two(alignment_of<H>) && requires(H &h, std::size_t n, void *p) {
+                            { h.malloc(n) } -> std::same_as<void *>;
+                            { h.free(p) } -> std::same_as<void>;
+                        };
 template <class H>
 concept SaysStackOrder = requires { typename H::StackOrder; };
 } // namespace detail
 
 /// malloc(n): a block of at least n bytes, or nullptr. free(p): p came from malloc of the same heap, is live,
 /// and is not nullptr; other blocks stay. malloc(0) may return nullptr. An object of type H is a heap of its
-/// own; destroying it gives back what it holds.
+/// own; destroying it gives back what it holds. Layers derive from the heap below: it is a class, and not final.
 template <class H>
 concept Heap = detail::MallocAndFree<H> && !detail::SaysStackOrder<H>;
 
