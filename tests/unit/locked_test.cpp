@@ -78,6 +78,7 @@ TEST(LockedHeap, HoldsTheLockInEveryOperation) {
 }
 
 TEST(LockedHeap, IsHeldAcrossAForkWhereTheLockCanBe) {
+    static_assert(!LockType<sync::Lock>, "of which rank?");
     static_assert(ForkSafeLock<RankedLock<>> && !ForkSafeLock<std::mutex>);
     static_assert(sync::ForkLocks<LockedHeap<Archetype<>>> && !sync::ForkLocks<Archetype<>>);
     LockedHeap<Archetype<>> heap;

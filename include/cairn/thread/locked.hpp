@@ -4,7 +4,7 @@
 //
 // Adds:    threads; lock_all and unlock_all around a fork, where the lock can be held across one. Else it has
 //          exactly the capabilities of the heap below.
-// Needs:   a heap; a lock with lock and unlock.
+// Needs:   a heap; a lock with lock and unlock, made without an argument.
 // Keeps:   every operation runs with the lock held. The heap is a private member and each operation is listed
 //          here, so one that is not listed can not be called: nothing slips past the lock.
 // Threads: any.
@@ -20,7 +20,7 @@
 namespace cairn {
 
 template <class L>
-concept LockType = requires(L &lock) {
+concept LockType = std::default_initializable<L> && requires(L &lock) {
     lock.lock();
     lock.unlock();
 };
