@@ -83,7 +83,7 @@ const Case cases[] = {
          free(opaque(&i));
      }},
     {"never allocated", "free of", [] { put(get(1000) - (64 * KiB)); }},
-    {"realloc of the inside", "use of what is no live block",
+    {"realloc of the inside", "free of the middle of a live block",
      [] { opaque(realloc(const_cast<unsigned char *>(get(100)) + 16, 50)); }},
     {"usable size of a freed block", "use of what is no live block",
      [] {

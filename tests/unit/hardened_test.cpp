@@ -66,6 +66,16 @@ TYPED_TEST(HardenedLayers, FindFreesOfNoBlock) {
     EXPECT_EQ(the_fault(), Fault::multiple_free);
     EXPECT_EQ(this->heap.getSize(p), 0u);
     EXPECT_EQ(the_fault(), Fault::invalid_use);
+    EXPECT_EQ(this->heap.reallocate(p, 200), nullptr);
+    EXPECT_EQ(the_fault(), Fault::multiple_free);
+    EXPECT_EQ(this->heap.reallocate(&here, 200), nullptr);
+    the_fault();
+    void *const nothing = this->heap.malloc(0);
+    this->heap.free(nothing);
+    this->heap.free(nothing);
+    EXPECT_EQ(the_fault(), Fault::multiple_free);
+    void *const aligned = this->heap.memalign(64_KiB, 0);
+    this->heap.free(this->heap.reallocate(aligned, 10));
 }
 
 TYPED_TEST(HardenedLayers, FindWritesBehindTheEnd) {

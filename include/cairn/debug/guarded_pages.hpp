@@ -85,7 +85,7 @@ public:
     }
 
     void *reallocate(void *p, std::size_t size) {
-        Entry *const entry = live(p, Fault::invalid_use);
+        Entry *const entry = live(p, Fault::invalid_free);
         if (entry == nullptr) {
             return nullptr;
         }
@@ -130,7 +130,7 @@ private:
             if (offset == 0 && !block.held) {
                 return entry;
             }
-            if (offset < block.size && otherwise == Fault::invalid_free) {
+            if (offset < std::max<std::size_t>(block.size, 1) && otherwise == Fault::invalid_free) {
                 finding = {block.held ? Fault::multiple_free : Fault::interior_free,
                            reinterpret_cast<const void *>(entry->address()), block.size, offset};
             }

@@ -2,9 +2,8 @@
 //
 // RandomPlacesHeap: small blocks at random places among twice as many, clean whenever they are free.
 //
-// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free. Frees of what is no
-//          block, or no more, are found; so are writes behind a block's end when it is freed, and writes into freed blocks
-//          when they are handed out.
+// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free. Found are frees of what is no
+//          block, or no more, writes behind a block's end when it is freed, and into freed blocks when they are handed out.
 // Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Classes
 //          of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
@@ -50,7 +49,7 @@ public:
         const std::size_t power = page_will_do && size < Classes::largest / 2
                                       ? std::bit_ceil(std::max({size + 1, wanted, alignment}))
                                       : Classes::largest + 1;
-        return power <= Classes::largest ? take(power, size) : below_.memalign(wanted, size);
+        return power <= Classes::largest ? take(power, size) : below_.memalign(wanted, size + (size == 0));
     }
 
     void free(void *p) {
@@ -69,16 +68,21 @@ public:
         if (region == nullptr && size >= Classes::largest) {
             return below_.reallocate(p, size);
         }
-        const std::size_t had = getSize(p);
+        const std::uint32_t *const state =
+            region == nullptr ? nullptr : region->template live<Policy>(p, Fault::invalid_free);
+        const std::size_t had = state != nullptr ? *state - 1 : region == nullptr ? below_.getSize(p) : 0;
+        if (state == nullptr && had == 0) {
+            return nullptr; // the policy was told
+        }
         const bool stays = region != nullptr && size <= had && 2 * size >= region->block;
-        void *const moved = stays ? nullptr : malloc(size);
-        if (moved != nullptr) {
+        if (void *const moved = stays ? nullptr : malloc(size)) {
             std::memcpy(moved, p, std::min(size, had));
             free(p);
-        } else if (size <= had) {
-            return region != nullptr ? region->shorten(p, size) : below_.reallocate(p, size);
+            return moved;
         }
-        return moved;
+        return size > had          ? nullptr
+               : region != nullptr ? region->shorten(p, size)
+                                   : below_.reallocate(p, size);
     }
 
     std::size_t getSize(void *p) const {
@@ -92,14 +96,11 @@ public:
 
 private:
     struct Class {
-        Region *first = nullptr; ///< the largest
-        std::size_t total = 0;
-        std::size_t used = 0; ///< live, or held
+        Region *first = nullptr;         ///< the largest
+        std::size_t total = 0, used = 0; ///< of all, and of those that are live or held
     };
 
-    static constexpr std::size_t first_bytes_ = 64_KiB;
-    static constexpr std::size_t most_bytes_ = 64_MiB;
-    static constexpr int tries_ = 64;
+    static constexpr std::size_t first_bytes_ = 64_KiB, most_bytes_ = 64_MiB, tries_ = 64;
 
     void *take(std::size_t room, std::size_t size) {
         Class &c = classes_[Classes::class_of(room)];
@@ -107,8 +108,8 @@ private:
         if (2 * (c.used + 1) > c.total && !grow(c, block) && c.used == c.total) {
             return nullptr;
         }
-        std::size_t i = random() % c.total;
-        for (int tried = 0;; ++tried) { // after some tries one after the other
+        for (std::size_t i = random() % c.total, tried = 0;;
+             ++tried) { // after some tries one after the other
             std::size_t within = i;
             Region *region = c.first;
             while (within >= region->count) {
@@ -134,12 +135,11 @@ private:
         const std::size_t least = std::max(first_bytes_ / block, std::size_t{8});
         const std::size_t most = std::max(most_bytes_ / block, least);
         Region *const region = regions_.make(block, std::clamp(c.total, least, most));
-        if (region == nullptr) {
-            return false;
+        if (region != nullptr) {
+            region->next = std::exchange(c.first, region);
+            c.total += region->count;
         }
-        region->next = std::exchange(c.first, region);
-        c.total += region->count;
-        return true;
+        return region != nullptr;
     }
 
     void retire(Region *region, void *p, std::uint32_t &state) {
