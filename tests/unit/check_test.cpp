@@ -259,6 +259,15 @@ TEST_F(CheckHeapTest, WritesBehindTheEndOfASelfSizedBlock) {
     Note::expect_nothing();
 }
 
+TEST_F(CheckHeapTest, UseOfAFreedSelfSizedBlock) {
+    using Heap = CheckHeap<MallocHeap, Note, 4>;
+    Heap heap;
+    void *const p = heap.malloc(40);
+    heap.free(p);
+    EXPECT_EQ(Heap::getSize(p), 0u);
+    Note::expect(Fault::invalid_use, p, 0);
+}
+
 TEST_F(CheckHeapTest, WritesIntoFreedBlocks) {
     {
         Checked<2> heap;

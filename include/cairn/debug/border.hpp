@@ -70,7 +70,7 @@ public:
             return;
         }
         Tail::template look<Policy>(p, block.size, block.extent);
-        fill(p, 0, block.size, freed_byte);
+        Tail::put_freed(p, block.size, block.extent);
         if (Held == 0 || block.size > most_filled) {
             release(p);
         } else if (void *const oldest = table_.hold_back(p)) {

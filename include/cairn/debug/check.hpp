@@ -88,7 +88,12 @@ public:
     static std::size_t getSize(void *p)
         requires SelfSizedHeap<Super>
     {
-        return Tail::size_of(p);
+        const std::size_t size = Tail::size_of(p);
+        if (size > Tail::most) {
+            Policy::found({Fault::invalid_use, p});
+            return 0;
+        }
+        return size;
     }
 
     bool owns(const void *p) const

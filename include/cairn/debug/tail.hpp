@@ -29,6 +29,7 @@ struct Tail {
     static void put(void *p, std::size_t size, std::size_t extent) {
         std::memset(static_cast<unsigned char *>(p) + size, guard_byte, extent - size);
     }
+    static void put_freed(void *p, std::size_t size, std::size_t) { fill(p, 0, size, freed_byte); }
     template <FaultPolicy Policy>
     static void look(const void *p, std::size_t size, std::size_t extent) {
         const std::size_t offset = first_other(p, size, extent, guard_byte);
@@ -47,7 +48,12 @@ struct Tail<Super> {
     static std::size_t extent(void *p, std::size_t size) { return std::max(Super::getSize(p), size + least); }
     static void put(void *p, std::size_t size, std::size_t extent) {
         std::memset(static_cast<unsigned char *>(p) + size, guard_byte, extent - size - sizeof size);
-        std::memcpy(static_cast<unsigned char *>(p) + extent - sizeof size, &size, sizeof size);
+        write(p, size, extent);
+    }
+    /// With a size that no block can have.
+    static void put_freed(void *p, std::size_t size, std::size_t extent) {
+        fill(p, 0, size, freed_byte);
+        write(p, SIZE_MAX, extent);
     }
     template <FaultPolicy Policy>
     static void look(const void *p, std::size_t size, std::size_t extent) {
@@ -60,6 +66,9 @@ struct Tail<Super> {
     static std::size_t size_of(void *p) { return read(p, Super::getSize(p)); }
 
 private:
+    static void write(void *p, std::size_t size, std::size_t extent) {
+        std::memcpy(static_cast<unsigned char *>(p) + extent - sizeof size, &size, sizeof size);
+    }
     static std::size_t read(const void *p, std::size_t extent) {
         std::size_t size = 0;
         std::memcpy(&size, static_cast<const unsigned char *>(p) + extent - sizeof size, sizeof size);
