@@ -33,9 +33,12 @@ foreach(header IN LISTS family_headers)
   cairn_is_a_malloc(cairn_${stem})
   target_include_directories(cairn_${stem} PRIVATE "${PROJECT_SOURCE_DIR}/src/family")
   target_compile_definitions(cairn_${stem} PRIVATE "CAIRN_ALLOCATOR=<src/family/${stem}.hpp>" "CAIRN_ALLOCATOR_NAME=\"${name}\"")
-  set_target_properties(cairn_${stem} PROPERTIES OUTPUT_NAME "cairn-${name}")
+  # One unit, in which the allocator is read once: half the compile time. The kit has its own names for what the unit calls `heap`.
+  set_target_properties(cairn_${stem} PROPERTIES OUTPUT_NAME "cairn-${name}" UNITY_BUILD ON
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
   file(GLOB own_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/family/${stem}/*.cpp")
   if(own_sources)
+    set_source_files_properties(${own_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_sources(cairn_${stem} PRIVATE ${own_sources})
     target_compile_definitions(cairn_${stem} PRIVATE "CAIRN_EXPORT=__attribute__((visibility(\"default\"),weak))")
   endif()

@@ -23,6 +23,8 @@ target_compile_options(cairn_malloc_options INTERFACE
   # Where malloc and free do not begin with a cache line, loops of nothing else take 1.09 of the time on some processors
   # (docs/decisions/what-the-checks-cost.md).
   -falign-functions=64
+  # Jumps, also without optimization, to the C library's dlopen and to a program's operator new; see there.
+  -foptimize-sibling-calls
   # As it is, whatever else is optimized at link time: new_handler.cpp makes symbols weak by assembly, which such a link keeps
   # apart from the code, and the archive is for any linker.
   -fno-lto
@@ -33,9 +35,6 @@ target_compile_options(cairn_malloc_options INTERFACE
   -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
 target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 
-# Jumps, also without optimization, to the C library's dlopen and to a program's operator new; see there.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/deep_binding.cpp" "${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp"
-  PROPERTIES COMPILE_OPTIONS -foptimize-sibling-calls)
 # What is the program's may throw; see there.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"
   PROPERTIES COMPILE_OPTIONS -fexceptions)

@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -20,7 +21,10 @@ root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 database = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
 own = {}
 for command in database:
-    own.setdefault(command["file"], shlex.split(command["command"]))
+    unit = pathlib.Path(command["file"])
+    together = re.findall('#include "(.*)"', unit.read_text(encoding="utf-8")) if unit.parent.name == "Unity" else []
+    for source in together or [command["file"]]:
+        own.setdefault(source, shlex.split(command["command"]))
 scratch = build / "tidy"
 scratch.mkdir(exist_ok=True)
 

@@ -19,7 +19,7 @@ work() {
         g++ "${flags[@]}" -O2 -c kit.cpp -o keep/kit.o
         g++ "${flags[@]}" -O2 -g -fno-exceptions -fno-rtti -c "$sources/src/malloc/process_heap.cpp" -o keep/process_heap.o
     fi
-    g++ "${flags[@]}" -O1 -c "$inputs/build.cpp" -o keep/build.o
+    g++ "${flags[@]}" ${all:+-O1} -c "$inputs/build.cpp" -o keep/build.o
     g++ -pthread keep/build.o -o keep/program
     keep/program
 }
