@@ -69,6 +69,7 @@ void AnyDriver::reallocate_one(void *from, std::size_t size) {
         model.admit_moved(start, to, size, requests_.alignment_for(size));
     } else {
         EXPECT_NE(below_, Below::gives) << "no memory to reallocate to " << size << " bytes";
+        EXPECT_GT(size, model.size_of(from)) << "fewer bytes need no memory";
         model.check(from);
     }
 }

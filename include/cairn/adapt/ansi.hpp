@@ -9,17 +9,17 @@
 // Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block
 //          can not overflow. errno is left to the C interface.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
-// Errors:  nullptr.
+// Errors:  nullptr; never for a block that gets shorter, if the heap below has no reallocate of its own.
 // Cost:    two comparisons a malloc, one a free. reallocate keeps the block if the new size fills at least
 //          half of it.
 // Source:  Heap Layers, Table 1: ANSIWrapper. ISO C17, section 7.22.3.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/core/move_block.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sync/across_fork.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -71,7 +71,7 @@ public:
         if constexpr (ReallocatingHeap<Super>) {
             return Super::reallocate(p, size);
         } else {
-            return fits_well(p, size) ? p : move(p, size);
+            return fit(p, size);
         }
     }
 
@@ -112,18 +112,10 @@ private:
     /// Two blocks of one byte never share an address; two of none might.
     static constexpr std::size_t some(std::size_t size) { return size == 0 ? 1 : size; }
 
-    bool fits_well(void *p, std::size_t size) const {
+    void *fit(void *p, std::size_t size) {
         const std::size_t room = Super::getSize(p);
-        return size <= room && size >= room / 2;
-    }
-
-    void *move(void *p, std::size_t size) {
-        void *const moved = Super::malloc(size);
-        if (moved != nullptr) {
-            std::memcpy(moved, p, std::min(size, Super::getSize(p)));
-            Super::free(p);
-        }
-        return moved;
+        const bool fits_well = size <= room && size >= room / 2;
+        return fits_well ? p : move_block(static_cast<Super &>(*this), p, room, size);
     }
 };
 

@@ -15,6 +15,7 @@
 //          block that could not be split any more may be larger than it was asked for.
 #pragma once
 
+#include <cairn/core/move_block.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/platform/features.hpp>
 
@@ -86,12 +87,7 @@ public:
                 return block;
             }
         }
-        void *const block = malloc(size);
-        if (block != nullptr) {
-            std::memcpy(block, p, std::min(size, room));
-            free(p);
-        }
-        return block;
+        return move_block(*this, p, room, size);
     }
 
     static std::size_t getSize(void *p) { return Super::getSize(p); }

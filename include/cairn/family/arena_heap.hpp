@@ -12,6 +12,7 @@
 // Source:  LKmalloc, section 7, item 5 (Ptmalloc); Hoard, section 6.1.
 #pragma once
 
+#include <cairn/core/move_block.hpp>
 #include <cairn/family/arenas.hpp>
 #include <cairn/family/chunk_source.hpp>
 #include <cairn/family/stretch_source.hpp>
@@ -78,12 +79,7 @@ public:
                 return same_arena;
             }
         }
-        void *const moved = malloc(size);
-        if (moved != nullptr) {
-            std::memcpy(moved, p, std::min(size, room));
-            free(p);
-        }
-        return moved;
+        return move_block(*this, p, room, size);
     }
 
     void *malloc_zeroed(std::size_t size) {

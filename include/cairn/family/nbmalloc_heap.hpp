@@ -12,6 +12,7 @@
 // Source:  NBmalloc, sections 3 and 6.
 #pragma once
 
+#include <cairn/core/move_block.hpp>
 #include <cairn/family/nbmalloc_large.hpp>
 #include <cairn/family/nbmalloc_small.hpp>
 
@@ -53,15 +54,7 @@ public:
         if (void *const same = large ? large_.reallocate(p, size) : nullptr) {
             return same;
         }
-        if (size <= room && size > room / 2) {
-            return p;
-        }
-        void *const moved = malloc(size);
-        if (moved != nullptr) {
-            std::memcpy(moved, p, std::min(size, room));
-            free(p);
-        }
-        return moved;
+        return size <= room && size > room / 2 ? p : move_block(*this, p, room, size);
     }
 
     void *malloc_zeroed(std::size_t size) {
