@@ -14,11 +14,11 @@
 #pragma once
 
 #include <cairn/layer/bump.hpp>
-#include <cairn/layer/freelist.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/source/mmap.hpp>
 
 #include <new>
+#include <utility>
 
 namespace cairn::debug {
 
@@ -43,10 +43,11 @@ public:
 
     /// An entry that is in no map yet.
     Entry *make() {
-        void *const memory = memory_.malloc(sizeof(Entry));
+        void *const memory =
+            dropped_ != nullptr ? std::exchange(dropped_, dropped_->below_) : memory_.malloc(sizeof(Entry));
         return memory == nullptr ? nullptr : new (memory) Entry;
     }
-    void drop(Entry *entry) { memory_.free(entry); }
+    void drop(Entry *entry) { entry->below_ = std::exchange(dropped_, entry); }
 
     /// Puts an entry in; there is none at `address`.
     void insert(Entry *entry, std::uintptr_t address) {
@@ -144,6 +145,7 @@ public:
 
     void clear() {
         root_ = nullptr;
+        dropped_ = nullptr;
         memory_.clear();
     }
 
@@ -155,7 +157,9 @@ private:
     }
 
     Entry *root_ = nullptr;
-    FreelistHeap<BumpHeap<MmapHeap>> memory_;
+    Entry *dropped_ =
+        nullptr; ///< a list; a Freelist would make this class another one in files with assertions
+    BumpHeap<MmapHeap> memory_;
 };
 
 } // namespace cairn::debug
