@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <vector>
 
@@ -115,17 +116,39 @@ TYPED_TEST(HardenedLayers, KnowTheSizeThatReallocateWasAskedFor) {
     }
 }
 
+std::size_t address_space() {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * platform::vm::page_size();
+}
+
+/// While there is one the process gets no address space beyond so many bytes.
+class Limit {
+public:
+    explicit Limit(std::size_t bytes) {
+        getrlimit(RLIMIT_AS, &before_);
+        const rlimit now{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_AS, &now);
+    }
+    ~Limit() { setrlimit(RLIMIT_AS, &before_); }
+    Limit(const Limit &) = delete;
+    Limit &operator=(const Limit &) = delete;
+
+private:
+    rlimit before_{};
+};
+
 TYPED_TEST(HardenedLayers, ShortenBlocksWithoutMemory) {
     for (const std::size_t before : {400, 40000}) {
         auto *const p = this->get(before);
         std::memset(p, 0xff, before);
-        rlimit limit{};
-        getrlimit(RLIMIT_AS, &limit);
-        const rlimit none{0, limit.rlim_max};
-        setrlimit(RLIMIT_AS, &none);
-        void *const longer = this->heap.reallocate(p, before * 20);
-        void *const shorter = this->heap.reallocate(p, 10);
-        setrlimit(RLIMIT_AS, &limit);
+        void *longer = nullptr;
+        void *shorter = nullptr;
+        {
+            const Limit nothing(0);
+            longer = this->heap.reallocate(p, before * 20);
+            shorter = this->heap.reallocate(p, 10);
+        }
         EXPECT_EQ(longer, nullptr);
         EXPECT_EQ(shorter, p);
         EXPECT_EQ(this->heap.getSize(p), 10u);
@@ -190,6 +213,31 @@ TEST(RandomPlaces, KeepsHalfFree) {
     EXPECT_LT(neighbours, 14000);
     for (void *p : blocks) {
         heap.free(p);
+    }
+}
+
+TEST(RandomPlaces, UsesWhatIsHeldWhereMemoryIsOut) {
+    Random heap;
+    void *blocks[1024];
+    void *const large = heap.malloc(1_MiB);
+    blocks[0] = heap.malloc(200);
+    std::size_t live = 1;
+    const Limit no_more(address_space());
+    const auto until_full = [&] {
+        while (live < std::size(blocks) && (blocks[live] = heap.malloc(200)) != nullptr) {
+            ++live;
+        }
+        return live;
+    };
+    const std::size_t first = until_full();
+    EXPECT_LT(first, std::size(blocks)) << "a region has fewer places";
+    heap.free(blocks[--live]);
+    heap.free(blocks[--live]);
+    EXPECT_EQ(until_full(), first) << "the two that were freed";
+    heap.free(large);
+    EXPECT_GT(until_full(), first) << "a region where the large block was";
+    while (live > 0) {
+        heap.free(blocks[--live]);
     }
 }
 

@@ -5,7 +5,7 @@
 // Adds:    malloc, free, memalign, malloc_zeroed, reallocate, getSize (what was asked for last). A write past the block's
 //          last 16 bytes faults at once, one within them is found at free; frees of what is no block, or no more, are found.
 // Needs:   nothing below; keeps its table apart from the blocks.
-// Keeps:   freed blocks are forbidden, and unmapped when Held more were freed: until then a use of them faults.
+// Keeps:   freed blocks are forbidden, and unmapped when Held more were freed or memory is out: until then a use of them faults.
 // Threads: one at a time.
 // Errors:  nullptr when the kernel refuses the mapping, but for a block that gets shorter: that stays where it is, its end
 //          away from the guard. Where the kernel refuses the guards, the block has none.
@@ -15,6 +15,7 @@
 
 #include <cairn/debug/address_map.hpp>
 #include <cairn/debug/patterns.hpp>
+#include <cairn/debug/quarantine.hpp>
 
 #include <utility>
 
@@ -44,17 +45,14 @@ public:
             return nullptr;
         }
         const std::size_t bytes = align_up(std::max<std::size_t>(size, 1), page) + slack + 2 * page;
-        Entry *const entry = table_.make();
-        auto *from = entry == nullptr ? nullptr : static_cast<char *>(platform::vm::map(bytes));
-        if (entry != nullptr && from == nullptr && let_all_go()) {
-            from = static_cast<char *>(platform::vm::map(bytes));
+        Entry *entry = map(bytes);
+        if (entry == nullptr && let_held_go()) {
+            entry = map(bytes);
         }
-        if (from == nullptr) {
-            if (entry != nullptr) {
-                table_.drop(entry);
-            }
+        if (entry == nullptr) {
             return nullptr;
         }
+        char *const from = entry->value.from;
         platform::vm::forbid(from, page);
         platform::vm::forbid(from + bytes - page, page);
         const std::uintptr_t last = address_of(from) + bytes - page - std::max<std::size_t>(size, 1);
@@ -78,10 +76,9 @@ public:
         block.held = true;
         platform::vm::forbid(block.from, block.bytes);
         platform::vm::purge(block.from, block.bytes);
-        if (void *const oldest = std::exchange(held_[turn_], p)) {
+        if (void *const oldest = held_.hold(p)) {
             let_go(oldest);
         }
-        turn_ = (turn_ + 1) % Held;
     }
 
     void *reallocate(void *p, std::size_t size) {
@@ -100,6 +97,11 @@ public:
             return p;
         }
         return moved;
+    }
+
+    /// For who is out of memory: unmaps what is held. False if nothing is.
+    bool let_held_go() {
+        return held_.let_all_go([this](void *p) { let_go(p); });
     }
 
     std::size_t getSize(const void *p) const {
@@ -139,27 +141,27 @@ private:
         return nullptr;
     }
 
+    Entry *map(std::size_t bytes) {
+        Entry *const entry = table_.make();
+        if (entry == nullptr) {
+            return nullptr;
+        }
+        entry->value.from = static_cast<char *>(platform::vm::map(bytes));
+        if (entry->value.from == nullptr) {
+            table_.drop(entry);
+            return nullptr;
+        }
+        return entry;
+    }
+
     void let_go(void *p) {
         Entry *const entry = table_.at(address_of(p));
         platform::vm::unmap(entry->value.from, entry->value.bytes);
         table_.remove(entry);
     }
 
-    /// Out of address space: false if nothing is held.
-    bool let_all_go() {
-        bool any = false;
-        for (void *&p : held_) {
-            if (p != nullptr) {
-                let_go(std::exchange(p, nullptr));
-                any = true;
-            }
-        }
-        return any;
-    }
-
     debug::AddressMap<Large> table_;
-    void *held_[Held] = {};
-    std::size_t turn_ = 0; ///< where the oldest is
+    debug::Quarantine<Held> held_;
 };
 
 } // namespace cairn

@@ -7,7 +7,7 @@
 // Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Classes
 //          of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
-//          before Held more were freed. Nothing that the heap knows lies in a block or next to one.
+//          before Held more were freed, if memory lasts. Nothing that the heap knows lies in a block or next to one.
 // Threads: one at a time.
 // Errors:  nullptr when out of memory; never for a block that gets shorter.
 // Cost:    two looks for a free block in the mean, a binary search a free, zeroing and looking at every byte; pages in
@@ -18,7 +18,8 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/debug/patterns.hpp>
-#include <cairn/debug/random_region.hpp>
+#include <cairn/debug/quarantine.hpp>
+#include <cairn/debug/random_class.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/sizeclass/classes.hpp>
 
@@ -95,51 +96,29 @@ public:
     }
 
 private:
-    struct Class {
-        Region *first = nullptr;         ///< the largest
-        std::size_t total = 0, used = 0; ///< of all, and of those that are live or held
-    };
-
-    static constexpr std::size_t first_bytes_ = 64_KiB, most_bytes_ = 64_MiB, tries_ = 64;
-
     void *take(std::size_t room, std::size_t size) {
-        Class &c = classes_[Classes::class_of(room)];
+        debug::RandomClass &its = classes_[Classes::class_of(room)];
         const std::size_t block = Classes::size_of(Classes::class_of(room));
-        if (2 * (c.used + 1) > c.total && !grow(c, block) && c.used == c.total) {
+        if (its.is_half_full() && !its.grow(regions_, block) && its.is_full() && !find_room(its, block)) {
             return nullptr;
         }
-        for (std::size_t i = random() % c.total, tried = 0;;
-             ++tried) { // after some tries one after the other
-            std::size_t within = i;
-            Region *region = c.first;
-            while (within >= region->count) {
-                within -= region->count;
-                region = region->next;
-            }
-            std::uint32_t &state = region->states()[within];
-            if (state == 0) {
-                void *const p = region->at(within);
-                const std::size_t offset = debug::first_other(p, 0, block, 0);
-                if (offset != block) {
-                    Policy::found({Fault::written_after_free, p, block, offset});
-                }
-                state = static_cast<std::uint32_t>(size) + 1;
-                ++c.used;
-                return p;
-            }
-            i = tried < tries_ ? random() % c.total : (i + 1) % c.total;
+        const debug::RandomClass::Place place = its.take([this] { return random(); });
+        void *const p = place.block();
+        const std::size_t offset = debug::first_other(p, 0, block, 0);
+        if (offset != block) {
+            Policy::found({Fault::written_after_free, p, block, offset});
         }
+        place.state() = static_cast<std::uint32_t>(size) + 1;
+        return p;
     }
 
-    bool grow(Class &c, std::size_t block) {
-        const std::size_t least = std::max(first_bytes_ / block, std::size_t{8});
-        const std::size_t most = std::max(most_bytes_ / block, least);
-        Region *const region = regions_.make(block, std::clamp(c.total, least, most));
-        if (region != nullptr) {
-            region->next = std::exchange(c.first, region);
-            c.total += region->count;
+    /// There is no memory for as much again: what is held back is used, or less is asked for.
+    bool find_room(debug::RandomClass &its, std::size_t block) {
+        held_.let_all_go([this](void *p) { let_go(p); });
+        if constexpr (requires { below_.let_held_go(); }) {
+            below_.let_held_go();
         }
-        return region != nullptr;
+        return !its.is_full() || its.grow_by_what_there_is(regions_, block);
     }
 
     void retire(Region *region, void *p, std::uint32_t &state) {
@@ -150,12 +129,15 @@ private:
         }
         std::memset(p, 0, region->block);
         state |= Region::held;
-        if (void *const oldest = std::exchange(held_[turn_], p)) {
-            Region *const its = regions_.find(address_of(oldest));
-            its->state_of(oldest) = 0;
-            --classes_[Classes::class_of(its->block)].used;
+        if (void *const oldest = held_.hold(p)) {
+            let_go(oldest);
         }
-        turn_ = (turn_ + 1) % Held;
+    }
+
+    void let_go(void *p) {
+        Region *const region = regions_.find(address_of(p));
+        region->state_of(p) = 0;
+        classes_[Classes::class_of(region->block)].note_free(*region);
     }
 
     std::size_t random() {
@@ -165,9 +147,8 @@ private:
 
     mutable Super below_;
     debug::RandomRegions regions_;
-    Class classes_[Classes::count] = {};
-    void *held_[Held] = {};
-    std::size_t turn_ = 0; ///< where the oldest is
+    debug::RandomClass classes_[Classes::count] = {};
+    debug::Quarantine<Held> held_;
     std::uint64_t seed_ = 0;
 };
 

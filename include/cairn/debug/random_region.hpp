@@ -27,6 +27,7 @@ struct RandomRegion {
     std::size_t count;  ///< of blocks
     RandomRegion *next; ///< of the same size
     std::size_t record_bytes;
+    std::size_t used; ///< places of blocks that are live, or held
 
     // For each block, behind this record: 0 if it is free, else 1 and what was asked for; the top bit: freed, but held.
     static constexpr std::uint32_t held = std::uint32_t{1} << 31;
@@ -76,7 +77,7 @@ struct RandomRegion {
             return nullptr;
         }
         auto *const region = reinterpret_cast<RandomRegion *>(record + page);
-        *region = RandomRegion{address_of(blocks) + page, block, count, nullptr, record_bytes};
+        *region = RandomRegion{address_of(blocks) + page, block, count, nullptr, record_bytes, 0};
         return region;
     }
 
