@@ -4,7 +4,7 @@
 
 A header that needs another one to be included before it, or that warns, fails. Those of include/cairn/ itself must also be C.
 Whether a header needs another one is asked of the first compiler, alone: the library below is the same. The others read
-all headers together, for their warnings. A header that another one includes before anything else is compiled on its own with
+all headers together, for their warnings, and without exceptions and RTTI, which a program may go without. A header that another one includes before anything else is compiled on its own with
 that one.
 """
 import concurrent.futures
@@ -40,7 +40,7 @@ headers = {str(path.relative_to(root / start)): path
            for start, folder in (("include", "include/cairn"), (".", "allocators"))
            for path in sorted((root / folder).rglob("*.h*"))}
 alone = headers.keys() - {included_first(path) for path in headers.values()}
-jobs = [(compiler, cxx, list(headers)) for compiler in compilers[1:]]
+jobs = [(compiler, [*cxx, "-fno-exceptions", "-fno-rtti"], list(headers)) for compiler in compilers[1:]]
 jobs += [(compilers[0], cxx, [name]) for name in sorted(alone)]
 jobs += [(compiler, ["-x", "c", "-std=c99"], [f"cairn/{path.name}"])
          for compiler in compilers for path in sorted((root / "include/cairn").glob("*.h"))]

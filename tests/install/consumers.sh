@@ -71,7 +71,7 @@ nm "$scratch/static_by_pkg_config" | grep -q ' _ZN5cairn' || fail "a static prog
 "$CXX" -std=c++20 "$consumer/kit.cpp" -o "$scratch/kit_by_pkg_config" $(pkg-config --cflags cairn)
 "$scratch/kit_by_pkg_config"
 # shellcheck disable=SC2046
-"$CXX" -std=c++20 -fno-rtti "$SOURCE_DIR/examples/pmr_resource.cpp" -o "$scratch/without_rtti" $(pkg-config --cflags cairn)
+"$CXX" -std=c++20 -fno-rtti -fno-exceptions "$SOURCE_DIR/examples/pmr_resource.cpp" -o "$scratch/without_rtti" $(pkg-config --cflags cairn)
 "$scratch/without_rtti"
 # shellcheck disable=SC2046
 "$CC" -Wall -Wextra -Werror "$consumer/stack.c" -o "$scratch/stack_by_pkg_config" \

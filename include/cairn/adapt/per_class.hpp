@@ -144,7 +144,10 @@ private:
     }
     static void *get(std::size_t size, std::align_val_t wanted) {
         void *const block = ask(size, wanted);
-        return block != nullptr ? block : throw std::bad_alloc();
+        if (CAIRN_UNLIKELY(block == nullptr)) {
+            platform::throw_out_of_memory();
+        }
+        return block;
     }
 
     static void put_here(void *p, std::align_val_t wanted) noexcept {

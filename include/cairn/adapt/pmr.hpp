@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cairn/adapt/overaligned.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <memory_resource>
@@ -28,7 +29,7 @@ private:
     void *do_allocate(std::size_t bytes, std::size_t wanted) override {
         void *const block = malloc_aligned(*heap_, wanted, bytes == 0 ? 1 : bytes);
         if (block == nullptr) {
-            throw std::bad_alloc();
+            platform::throw_out_of_memory();
         }
         return block;
     }

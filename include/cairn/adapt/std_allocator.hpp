@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cairn/adapt/overaligned.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 
 #include <new>
 #include <type_traits>
@@ -37,11 +38,11 @@ public:
     [[nodiscard]] T *allocate(std::size_t n) {
         std::size_t bytes = 0;
         if (__builtin_mul_overflow(n, sizeof(T), &bytes)) {
-            throw std::bad_array_new_length();
+            platform::throw_out_of_memory<std::bad_array_new_length>();
         }
         void *const block = malloc_aligned(*heap_, alignof(T), bytes == 0 ? 1 : bytes);
         if (block == nullptr) {
-            throw std::bad_alloc();
+            platform::throw_out_of_memory();
         }
         return static_cast<T *>(block);
     }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sync/across_fork.hpp>
 
@@ -90,7 +91,7 @@ public:
 private:
     static void *some(void *block, std::size_t size) {
         if (CAIRN_UNLIKELY(block == nullptr && size != 0)) {
-            throw std::bad_alloc();
+            platform::throw_out_of_memory();
         }
         return block;
     }
