@@ -58,7 +58,7 @@ inline Found find_long(const void *p, const char *what) {
     const unsigned slot = Segment::slot_of(address);
     switch (segment->kind(slot)) {
     case SlotKind::large_rest:
-        invalid(what, p, "which is inside a large block, not its start");
+        invalid(what, p, "which is inside a large block, not its start, or is a cairn_heap's");
     case SlotKind::large:
         if (segment->is_live(slot)) {
             if (address != blocks_of(&segment->owner_lines[slot])) {
