@@ -33,6 +33,15 @@ class Workload:
         return [Case(self.name, count, [*command, "--threads", str(count)]) for count in threads]
 
 
+class ByChance(Workload):
+    """A program of which each seed is another workload. Not among all: so many would outweigh the others."""
+    SEEDS = range(1, 41)
+
+    def cases(self, build, threads, scale):
+        [any_of_them] = super().cases(build, threads, scale)
+        return [Case("%s-%d" % (self.name, seed), None, [*any_of_them.command, "--seed", str(seed)]) for seed in self.SEEDS]
+
+
 WORKLOADS = [
     Workload("threadtest", "threadtest"),
     Workload("larson", "larson", share=1),
@@ -64,6 +73,7 @@ WORKLOADS = [
     Workload("workers", "workers"),
     Workload("xalloc", "xalloc", threaded=False),
     Workload("obstack", "obstack", threaded=False),
+    ByChance("chance", "chance", threaded=False),
     *real_programs.WORKLOADS,
 ]
 # What runs unless asked otherwise, for a first look.

@@ -44,6 +44,7 @@ LITTLE = {
     "workers": ["--places", "64"],
     "xalloc": ["--high", "16"],
     "obstack": ["--functions", "2"],
+    "chance": ["--cost", "1"],
 }
 # The others share the work out, and what is left over is not done.
 SAME_FOR_ANY_THREADS = {"barnes_hut", "bem", "requests"}
@@ -87,6 +88,12 @@ class Programs(unittest.TestCase):
                 self.assertEqual(len(set(others)), 1, others)
                 if workload.program in SAME_FOR_ANY_THREADS:
                     self.assertEqual({one}, set(others))
+
+    def test_chance_is_another_workload_with_each_seed(self):
+        [chance] = [each for each in workloads.WORKLOADS if each.name == "chance"]
+        cases = chance.cases(BUILD, [2], 1)
+        self.assertEqual([case.label for case in cases[:2]], ["chance-1", "chance-2"])
+        self.assertNotEqual(*(output([*case.command, "--cost", "1"])[1] for case in cases[4:6]))
 
     def test_each_says_where_it_is_from(self):
         for name in programs():
