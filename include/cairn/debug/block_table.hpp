@@ -12,10 +12,9 @@
 
 #include <cairn/debug/address_map.hpp>
 #include <cairn/debug/finding.hpp>
+#include <cairn/debug/quarantine.hpp>
 #include <cairn/sync/across_fork.hpp>
 #include <cairn/sync/lock.hpp>
-
-#include <iterator>
 
 namespace cairn::debug {
 
@@ -115,10 +114,7 @@ public:
     /// Holds a freed block back, and lets go of the oldest one, if there are Held of them.
     void *hold_back(void *p) {
         const sync::Guard hold(lock_);
-        void *const oldest = held_[turn_];
-        held_[turn_] = p;
-        turn_ = turn_ + 1 == std::size(held_) ? 0 : turn_ + 1;
-        return oldest;
+        return held_.hold(p);
     }
 
     /// The live block that starts at p, or one of extent 0.
@@ -138,9 +134,7 @@ public:
     void clear() {
         const sync::Guard hold(lock_);
         map_.clear();
-        for (void *&p : held_) {
-            p = nullptr;
-        }
+        held_ = {};
     }
 
     void lock_all() { sync::hold_across_fork(lock_); }
@@ -159,8 +153,7 @@ private:
     }
 
     AddressMap<Block> map_;
-    void *held_[Held == 0 ? 1 : Held] = {};
-    std::size_t turn_ = 0; ///< where the oldest is
+    Quarantine<Held == 0 ? 1 : Held> held_;
     mutable L lock_;
 };
 

@@ -4,8 +4,8 @@
 //
 // Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free. Found are frees of what is no
 //          block, or no more, writes behind a block's end when it is freed, and into freed blocks when they are handed out.
-// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Classes
-//          of aligned sizes (aligns_blocks), of less than 2 GiB.
+// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Where memory is
+//          out its let_held_go() is called, if it has one. Classes of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
 //          before Held more were freed, if memory lasts. Nothing that the heap knows lies in a block or next to one.
 // Threads: one at a time.
@@ -26,6 +26,7 @@
 #include <utility>
 
 namespace cairn {
+
 template <class Super, SizeClasses Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
     requires(SizedHeap<Super> && AlignedHeap<Super> && ReallocatingHeap<Super> && ZeroingHeap<Super> &&
              Held > 0)
