@@ -17,16 +17,17 @@ namespace cairn {
 
 /// What is asked of the kernel about huge pages.
 enum class HugePages : unsigned char {
-    off,   ///< nothing: the system's own setting decides
-    dense, ///< wanted for blocks that have a mapping of their own
-    always ///< wanted everywhere
+    off,    ///< nothing: the system's own setting decides
+    growth, ///< some, one at a time, while a large process grows
+    dense,  ///< wanted for blocks that have a mapping of their own as well
+    always  ///< wanted everywhere
 };
 
 /// The default of each option is its value here.
 struct Options {
     std::int64_t purge_delay_ms = 500; ///< 0: at once; -1: never
     bool background = true;            ///< a helper thread purges while the program is idle
-    HugePages huge_pages = HugePages::off;
+    HugePages huge_pages = HugePages::growth;
     std::size_t retain_bytes = 1_MiB; ///< free memory that time does not purge
     bool deep_binding = false;        ///< dlopen keeps RTLD_DEEPBIND
 };
@@ -64,7 +65,7 @@ constexpr Option option(const char *name, OptionKind kind, std::int64_t least, s
     return {name, kind, least, most, choices, help, get_option<Member>, set_option<Member>};
 }
 
-inline constexpr const char *huge_pages_choices[] = {"off", "dense", "always"};
+inline constexpr const char *huge_pages_choices[] = {"off", "growth", "dense", "always"};
 inline constexpr std::int64_t a_day_ms = std::int64_t{24} * 60 * 60 * 1000;
 inline constexpr auto all_memory = std::int64_t{INT64_MAX};
 
@@ -78,8 +79,9 @@ inline constexpr Option option_table[] = {
         "background", OptionKind::boolean, 0, 1, nullptr,
         "give memory back from a thread of the allocator's own, also while the program is idle"),
     detail::option<&Options::huge_pages>(
-        "huge_pages", OptionKind::choice, 0, 2, detail::huge_pages_choices,
-        "ask for huge pages: not at all, for blocks of more than 16 MiB, for all memory"),
+        "huge_pages", OptionKind::choice, 0, 3, detail::huge_pages_choices,
+        "ask for huge pages: not at all, where a process of more than 32 MiB grows, for blocks of more than "
+        "16 MiB too, for all memory"),
     detail::option<&Options::retain_bytes>("retain", OptionKind::size, 0, detail::all_memory, nullptr,
                                            "unused memory that is kept however long it stays unused"),
     detail::option<&Options::deep_binding>(

@@ -123,10 +123,9 @@ std::size_t trim(std::size_t keep) noexcept {
 }
 
 void apply(const Options &options) noexcept {
-    heap.levels().runs().space().use_huge_pages(options.huge_pages == HugePages::always
-                                                    ? HugePageUse::everywhere
-                                                : options.huge_pages == HugePages::dense ? HugePageUse::dense
-                                                                                         : HugePageUse::none);
+    constexpr HugePageUse uses[] = {HugePageUse::none, HugePageUse::growth, HugePageUse::dense,
+                                    HugePageUse::everywhere};
+    heap.levels().runs().space().use_huge_pages(uses[static_cast<unsigned>(options.huge_pages)]);
     heap.levels().registry().set_small_process(heap.levels().runs(), purger::start_at);
     purger::configure(options);
 }

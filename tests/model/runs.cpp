@@ -224,6 +224,30 @@ const model::Kernel<LargePurged<false, false>, 2>
 const model::Kernel<LargePurged<false, true>, 2>
     large_purge_clock("large.purge.clock", {.executions = 400'000, .short_executions = 3'000});
 
+/// A large heap grows by a huge page, which is nobody's while the kernel makes it; the other thread grows too, or gives back what
+/// lies free.
+template <bool Malloc>
+struct LargeHugeStep : Large {
+    LargeHugeStep() : Large(2) {
+        runs.space().use_huge_pages(HugePageUse::growth);
+        malloc(2, 256);
+        malloc(3, 255);
+    }
+    void thread(unsigned i) { i == 0 || Malloc ? malloc(4 + i, 2) : void(runs.purge(0)); }
+    void finish() {
+        model::check(!Malloc || runs.resident_bytes() >= HugeSteps::least + HugeSteps::bytes,
+                     "no step was taken");
+        model::outcome(runs.dirty_bytes() == 0 ? "back" : "free");
+        Large::finish();
+    }
+};
+const model::Kernel<LargeHugeStep<true>, 2>
+    large_huge_step_malloc("large.huge_step.malloc",
+                           {.executions = 400'000, .short_executions = 3'000, .outcomes = "free"});
+const model::Kernel<LargeHugeStep<false>, 2>
+    large_huge_step_purge("large.huge_step.purge",
+                          {.executions = 400'000, .short_executions = 3'000, .outcomes = "back, free"});
+
 // ---- mappings
 
 /// What is unmapped may be somebody else's at once (Options::reuses).

@@ -257,6 +257,10 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long addre
             g.shadow.zero(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
         }
         return 0;
+    case SYS_mincore: // all of it
+        std::fill_n(reinterpret_cast<unsigned char *>(c), static_cast<std::size_t>(b) / 4096,
+                    std::uint8_t{1});
+        return 0;
     default:
         return -ENOSYS;
     }

@@ -90,7 +90,7 @@ bool huge_pages_asked_for(const void *p) {
     failed(__FILE__, __LINE__, "a mapping that p is in");
 }
 
-/// Of `dense`: for huge blocks only, which are used as a whole. Before any memory is there that has been in other use.
+/// Of `growth`: for none that lasts. Of `dense`: for huge blocks only, which are used as a whole. Before any memory is there that has been in other use.
 void look_at_huge_pages(const char *option) {
     if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) {
         return;
@@ -99,7 +99,8 @@ void look_at_huge_pages(const char *option) {
     void *const huge = malloc(64 * MiB);
     CHECK(small != nullptr && huge != nullptr);
     CHECK(huge_pages_asked_for(small) == (std::strcmp(option, "always") == 0));
-    CHECK(huge_pages_asked_for(huge) == (std::strcmp(option, "off") != 0));
+    CHECK(huge_pages_asked_for(huge) ==
+          (std::strcmp(option, "dense") == 0 || std::strcmp(option, "always") == 0));
     free(huge);
     free(small);
 }
@@ -147,6 +148,7 @@ int main(int argc, char **argv) {
     }
     run("hugeoff", 0);
     for (const unsigned forbidden : {0u, 1u}) {
+        run("hugegrowth", forbidden);
         run("hugedense", forbidden);
         run("hugealways", forbidden);
     }

@@ -163,31 +163,18 @@ TEST(AddressSpace, WhatNoMachineHasIsNullptr) {
 
 TEST(AddressSpace, AsksForHugePagesWhereItIsTold) {
     AddressSpace space;
-    const auto wants_huge_pages = [](const void *p) {
-        std::ifstream smaps("/proc/self/smaps");
-        const std::uintptr_t address = address_of(p);
-        bool here = false;
-        for (std::string line; std::getline(smaps, line);) {
-            std::size_t end = 0;
-            if (line.find("-") < 17 && line.find(':') > line.find('-')) {
-                const std::uintptr_t from = std::stoull(line, &end, 16);
-                here = address >= from && address < std::stoull(line.substr(end + 1), nullptr, 16);
-            } else if (here && line.starts_with("VmFlags:")) {
-                return line.find(" hg") != std::string::npos;
-            }
-        }
-        return false;
-    };
     if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
         GTEST_SKIP() << "a kernel without huge pages";
     }
     for (const auto &[use, dense, wanted] :
-         {std::tuple{HugePageUse::none, true, false}, std::tuple{HugePageUse::dense, false, false},
-          std::tuple{HugePageUse::dense, true, true}, std::tuple{HugePageUse::everywhere, false, true}}) {
+         {std::tuple{HugePageUse::none, true, false}, std::tuple{HugePageUse::growth, true, false},
+          std::tuple{HugePageUse::dense, false, false}, std::tuple{HugePageUse::dense, true, true},
+          std::tuple{HugePageUse::everywhere, false, true}}) {
         space.use_huge_pages(use);
         void *const p = space.take(window_size, dense);
         ASSERT_NE(p, nullptr);
-        EXPECT_EQ(wants_huge_pages(p), wanted) << static_cast<int>(use) << dense;
+        EXPECT_EQ(test::flags_of(p).find(" hg") != std::string::npos, wanted)
+            << static_cast<int>(use) << dense;
         space.give_back(p, window_size);
     }
 }

@@ -59,7 +59,7 @@ TEST(Options, NothingChangesNothing) {
         const Options options = quiet(text);
         EXPECT_EQ(options.purge_delay_ms, 500);
         EXPECT_TRUE(options.background);
-        EXPECT_EQ(options.huge_pages, HugePages::off);
+        EXPECT_EQ(options.huge_pages, HugePages::growth);
         EXPECT_EQ(options.retain_bytes, 1U << 20);
         EXPECT_FALSE(options.deep_binding);
     }
@@ -93,6 +93,8 @@ TEST(Options, Booleans) {
 }
 
 TEST(Options, Choices) {
+    EXPECT_EQ(quiet("huge_pages:off").huge_pages, HugePages::off);
+    EXPECT_EQ(quiet("huge_pages:off,huge_pages:growth").huge_pages, HugePages::growth);
     EXPECT_EQ(quiet("huge_pages:dense").huge_pages, HugePages::dense);
     EXPECT_EQ(quiet("huge_pages:always").huge_pages, HugePages::always);
     EXPECT_EQ(quiet("huge_pages:always,huge_pages:off").huge_pages, HugePages::off);
@@ -129,7 +131,7 @@ TEST(Options, ABadValueIsOneLineAndTheDefaultStays) {
     EXPECT_EQ(outcome.options.purge_delay_ms, 500);
     EXPECT_EQ(complaint("huge_pages:yes"),
               "cairn: CAIRN_OPTIONS: bad value 'yes' for 'huge_pages', which takes off, "
-              "dense or always (ignored)\n");
+              "growth, dense or always (ignored)\n");
     for (const char *text : {"purge_delay:",
                              "purge_delay:5m",
                              "purge_delay:-2",
@@ -176,7 +178,7 @@ TEST(Options, TextOfAValue) {
     EXPECT_EQ(text_of("purge_delay", -1), "never");
     EXPECT_EQ(text_of("background", 0), "off");
     EXPECT_EQ(text_of("background", 1), "on");
-    EXPECT_EQ(text_of("huge_pages", 1), "dense");
+    EXPECT_EQ(text_of("huge_pages", 1), "growth");
     EXPECT_EQ(text_of("retain", 0), "0");
     EXPECT_EQ(text_of("retain", 4097), "4097");
     EXPECT_EQ(text_of("retain", 64 << 10), "64K");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include <sys/mman.h>
@@ -42,6 +43,22 @@ inline std::size_t mappings() {
     std::ifstream maps("/proc/self/maps");
     return static_cast<std::size_t>(
         std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+/// The flags of the mapping that p is in, as `smaps` has them.
+inline std::string flags_of(const void *p) {
+    std::ifstream smaps("/proc/self/smaps");
+    bool here = false;
+    for (std::string line; std::getline(smaps, line);) {
+        std::size_t end = 0;
+        if (line.find('-') < 17 && line.find(':') > line.find('-')) {
+            const std::uintptr_t from = std::stoull(line, &end, 16);
+            here = address_of(p) >= from && address_of(p) < std::stoull(line.substr(end + 1), nullptr, 16);
+        } else if (here && line.starts_with("VmFlags:")) {
+            return line;
+        }
+    }
+    return {};
 }
 
 /// From now on at most `bytes` of address space beyond what is in use. For a child process.

@@ -54,13 +54,16 @@ inline void wait_a_little(int tries) {
     }
 }
 
-inline std::uint64_t monotonic_milliseconds() {
+inline std::uint64_t monotonic_microseconds() {
     if constexpr (simulated) {
         return 0; // what a test counts does not depend on how long it takes
     }
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
+}
+inline std::uint64_t monotonic_milliseconds() {
+    return monotonic_microseconds() / 1000;
 }
 
 } // namespace cairn::platform

@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <linux/futex.h>
 #include <sys/auxv.h>
@@ -88,37 +87,6 @@ inline bool unmap(void *p, std::size_t bytes) {
 inline bool purge(void *p, std::size_t bytes) {
     return !failed(
         raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes), MADV_DONTNEED));
-}
-
-/// Whether less than half of the pages are in memory. Pages that were swapped out count as if they were not there.
-inline bool is_sparse(const void *p, std::size_t bytes) {
-    constexpr std::size_t most = 4096; // pages a call
-    unsigned char in_memory[most];
-    const std::size_t pages = ceil_div(bytes, page_size());
-    std::size_t there = 0;
-    for (std::size_t done = 0; done < pages && there < ceil_div(pages, 2); done += most) {
-        const std::size_t count = pages - done < most ? pages - done : most;
-        const std::uintptr_t at = address_of(p) + done * page_size();
-        if (failed(raw_syscall(SYS_mincore, static_cast<long>(at), static_cast<long>(count * page_size()),
-                               static_cast<long>(address_of(in_memory))))) {
-            return false;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            there += in_memory[i] & 1;
-        }
-    }
-    return there < ceil_div(pages, 2);
-}
-
-/// Makes memory read as zero: its whole pages by giving them back where most were never touched, so that these stay so.
-inline void clear(void *p, std::size_t bytes) {
-    constexpr std::size_t long_enough = 1_MiB; // that a system call or two cost little beside it
-    const std::size_t before = align_up(address_of(p), page_size()) - address_of(p);
-    const std::size_t length = bytes < long_enough ? 0 : align_down(bytes - before, page_size());
-    char *const pages = static_cast<char *>(p) + before;
-    const bool given = length != 0 && is_sparse(pages, length) && purge(pages, length);
-    std::memset(p, 0, given ? before : bytes);
-    std::memset(pages + length, 0, given ? bytes - before - length : 0);
 }
 
 /// Nobody may read or write there until that is allowed. It costs up to two mappings more.

@@ -16,8 +16,9 @@
 
 namespace cairn {
 
-/// What is asked of the kernel about huge pages: nothing, wanted where all memory is in use, everywhere.
-enum class HugePageUse : unsigned char { none, dense, everywhere };
+/// What is asked of the kernel about huge pages: nothing, some for runs that nothing has used yet (HugeSteps), wanted too where all
+/// memory is in use, everywhere.
+enum class HugePageUse : unsigned char { none, growth, dense, everywhere };
 
 class AddressSpace {
 public:
@@ -87,6 +88,12 @@ public:
 
     /// Any thread. relaxed: a number by itself.
     void use_huge_pages(HugePageUse which) { huge_pages_.store(which, std::memory_order_relaxed); }
+
+    /// Where the kernel does not give them anyway, and each range is as long as it is wanted.
+    bool wants_huge_steps() const {
+        const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
+        return use == HugePageUse::growth || use == HugePageUse::dense;
+    }
 
     std::size_t mapped() const { return mapped_; }
     std::size_t mapped_peak() const { return peak_; }

@@ -141,19 +141,14 @@ protected:
         line_.tick(taken_locked());
     }
 
+    std::size_t touched_locked() { return line_.touched(taken_locked()); }
+
     void reset_after_fork() {
         lock_.reset_after_fork();
         line_.forget_untouched();
         stripes_.repair_after_fork();
     }
 
-    RunStripes stripes_;
-    sync::Lock lock_{sync::Rank::runs};
-    WaterLine line_;
-    AddressSpace space_;
-    Segments segments_;
-
-private:
     Run grow_locked(unsigned slots, unsigned alignment, unsigned home, Segments::From from, Touched touched) {
         PurgingRuns &stripe = stripes_.open(home);
         sync::Guard hold(stripe.lock());
@@ -174,6 +169,12 @@ private:
     }
 
     std::size_t taken_locked() { return space_.mapped() - segments_.overhead() - stripes_.clean_bytes(); }
+
+    RunStripes stripes_;
+    sync::Lock lock_{sync::Rank::runs};
+    WaterLine line_;
+    AddressSpace space_;
+    Segments segments_;
 };
 
 } // namespace cairn

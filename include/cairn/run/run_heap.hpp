@@ -3,7 +3,7 @@
 // Run heap: runs of 64 KiB slots, the border between the allocator and the operating system.
 //
 // Adds:    taking and giving back runs, growing or shortening one in place.
-// Needs:   RunGrowth for what nothing has used yet, and its RunStripes for what is free.
+// Needs:   HugeGrowth for what nothing has used yet, and its RunStripes for what is free.
 // Keeps:   every slot is in a run that is in use, or free.
 // Threads: any; a stripe's lock, and one more where memory grows, held for some tens of instructions, never while the
 //          kernel purges.
@@ -12,13 +12,13 @@
 // Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 
-#include <cairn/run/run_growth.hpp>
+#include <cairn/run/huge_growth.hpp>
 
 namespace cairn {
 
-class RunHeap : public RunGrowth {
+class RunHeap : public HugeGrowth {
 public:
-    using RunGrowth::RunGrowth;
+    using HugeGrowth::HugeGrowth;
 
     static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 

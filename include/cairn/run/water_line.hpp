@@ -32,6 +32,8 @@ public:
     /// With less touched than that nothing is above a line. Any thread.
     void set_floor(std::size_t bytes) { floor_.store(bytes, std::memory_order_relaxed); }
 
+    std::size_t touched(std::size_t taken) const { return taken - std::min(taken, untouched_); }
+
     /// Bytes above the line.
     std::size_t touched_above(std::size_t taken) const {
         return below_floor(taken) ? 0 : touched_.above(touched(taken));
@@ -103,8 +105,6 @@ private:
         std::size_t most_ = 0;
         std::size_t seen_ = 0; ///< since the last tick
     };
-
-    std::size_t touched(std::size_t taken) const { return taken - std::min(taken, untouched_); }
 
     bool below_floor(std::size_t taken) const {
         return touched(taken) < floor_.load(std::memory_order_relaxed);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cairn/platform/clear.hpp>
+#include <cairn/platform/in_memory.hpp>
 #include <cairn/thread/freeing.hpp>
 
 #include <cstring>

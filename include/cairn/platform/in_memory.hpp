@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// In memory: what of a mapping has memory behind it.
+//
+// Adds:    whether a page or much of a range is in memory; clearing a range without touching what is not; one huge page behind a range.
+// Needs:   vm.hpp.
+// Errors:  false, and nothing has changed; errno is never touched.
+// Threads: any; the range is the caller's.
+// Cost:    a system call or two, four or five and the clearing of 2 MiB for a huge page.
+// Source:  docs/decisions/calloc-asks-what-is-in-memory.md, docs/decisions/a-large-process-grows-by-huge-pages.md
+#pragma once
+
+#include <cairn/platform/vm.hpp>
+
+#include <cstring>
+
+namespace cairn::platform::vm {
+
+/// Whether less than half of the pages are in memory. Pages that were swapped out count as if they were not there.
+inline bool is_sparse(const void *p, std::size_t bytes) {
+    constexpr std::size_t most = 4096; // pages a call
+    unsigned char in_memory[most];
+    const std::size_t pages = ceil_div(bytes, page_size());
+    std::size_t there = 0;
+    for (std::size_t done = 0; done < pages && there < ceil_div(pages, 2); done += most) {
+        const std::size_t count = pages - done < most ? pages - done : most;
+        const std::uintptr_t at = address_of(p) + done * page_size();
+        if (failed(raw_syscall(SYS_mincore, static_cast<long>(at), static_cast<long>(count * page_size()),
+                               static_cast<long>(address_of(in_memory))))) {
+            return false;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            there += in_memory[i] & 1;
+        }
+    }
+    return there < ceil_div(pages, 2);
+}
+
+/// Makes memory read as zero: its whole pages by giving them back where most were never touched, so that these stay so.
+inline void clear(void *p, std::size_t bytes) {
+    constexpr std::size_t long_enough = 1_MiB; // that a system call or two cost little beside it
+    const std::size_t before = align_up(address_of(p), page_size()) - address_of(p);
+    const std::size_t length = bytes < long_enough ? 0 : align_down(bytes - before, page_size());
+    char *const pages = static_cast<char *>(p) + before;
+    const bool given = length != 0 && is_sparse(pages, length) && purge(pages, length);
+    std::memset(p, 0, given ? before : bytes);
+    std::memset(pages + length, 0, given ? bytes - before - length : 0);
+}
+
+/// Whether the page at `p`, which is mapped, is in memory.
+inline bool is_in_memory(const void *p) {
+    unsigned char in_memory = 0;
+    return !failed(raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(page_size()),
+                               static_cast<long>(address_of(&in_memory)))) &&
+           (in_memory & 1) != 0;
+}
+
+/// Puts one huge page behind a range that has nothing behind it, of the length and alignment of one. False, and it has nothing as before, where
+/// the kernel has none. The request is taken back at once: the kernel would put what is given back of the range there again.
+inline bool fault_huge_page(void *p, std::size_t bytes) {
+    if (!huge_pages(p, bytes, true)) {
+        return false;
+    }
+    __atomic_store_n(static_cast<char *>(p), 0,
+                     __ATOMIC_RELAXED); // nobody sees it; a plain store might be left out
+    huge_pages(p, bytes, false);
+    return is_in_memory(static_cast<char *>(p) + bytes - page_size()) || !purge(p, page_size());
+}
+
+} // namespace cairn::platform::vm

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+//
+// HugeSteps: who may take one, and how long a kernel is left alone that has no huge page or is slow to make one. HugeGrowth: what a run
+// heap has after one.
+#include "process_memory.hpp"
+
+#include <cairn/run/run_heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/prctl.h>
+
+using namespace cairn;
+
+namespace {
+
+using Got = HugeSteps::Got;
+
+constexpr std::size_t large = HugeSteps::least;
+constexpr std::size_t enough = 4_MiB; // may lie free
+
+bool begins(HugeSteps &steps, std::size_t growth) {
+    return steps.begin(1, large, 0, enough, growth);
+}
+
+TEST(HugeStepsTest, OnlyALargeProcessTakesOne) {
+    HugeSteps steps;
+    EXPECT_FALSE(steps.begin(1, large - 1, 0, enough, 0));
+    EXPECT_TRUE(steps.begin(1, large, 0, enough, 0));
+}
+
+TEST(HugeStepsTest, NotForARunOfWhichAHalfMayStayUntouched) {
+    HugeSteps steps;
+    EXPECT_FALSE(steps.begin(HugeSteps::longest_run + 1, large, 0, enough, 0));
+    EXPECT_TRUE(steps.begin(HugeSteps::longest_run, large, 0, enough, 0));
+}
+
+TEST(HugeStepsTest, WhatLiesFreeWithItIsWhatMay) {
+    HugeSteps steps;
+    EXPECT_FALSE(steps.begin(1, large, enough - HugeSteps::bytes + 1, enough, 0));
+    EXPECT_TRUE(steps.begin(1, large, enough - HugeSteps::bytes, enough, 0));
+}
+
+TEST(HugeStepsTest, OneAtATime) {
+    HugeSteps steps;
+    EXPECT_TRUE(begins(steps, 0));
+    EXPECT_FALSE(begins(steps, 0));
+    steps.end(Got::soon, 0);
+    EXPECT_TRUE(begins(steps, 0));
+    steps.leave_out();
+    EXPECT_TRUE(begins(steps, 0));
+    steps.forget();
+    EXPECT_TRUE(begins(steps, 0));
+}
+
+TEST(HugeStepsTest, WhatFailsOrIsSlowIsTriedAgainAfterTwiceAsMuch) {
+    for (const Got got : {Got::nothing, Got::slowly}) {
+        HugeSteps steps;
+        std::size_t growth = 0;
+        for (std::size_t pause = HugeSteps::shortest_pause; pause < 4 * HugeSteps::longest_pause;
+             pause *= 2) {
+            ASSERT_TRUE(begins(steps, growth));
+            steps.end(got, growth);
+            growth += std::min(pause, HugeSteps::longest_pause);
+            EXPECT_FALSE(begins(steps, growth - 1));
+        }
+        ASSERT_TRUE(begins(steps, growth));
+        steps.end(Got::soon, growth);
+        EXPECT_TRUE(begins(steps, growth)) << "what goes well has no pause";
+        steps.end(got, growth);
+        EXPECT_FALSE(begins(steps, growth + HugeSteps::shortest_pause - 1));
+        EXPECT_TRUE(begins(steps, growth + HugeSteps::shortest_pause)) << "and the next one is short again";
+    }
+}
+
+// ---- a run heap
+
+/// A process may have none for as long as this lives.
+class NoHugePages {
+public:
+    NoHugePages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+    NoHugePages(const NoHugePages &) = delete;
+    NoHugePages &operator=(const NoHugePages &) = delete;
+    ~NoHugePages() { prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0); }
+};
+
+class HugeGrowthTest : public testing::Test {
+protected:
+    HugeGrowthTest() { runs_.space().use_huge_pages(HugePageUse::growth); }
+
+    static void *memory(const OwnerLine *run) { return reinterpret_cast<void *>(memory_of(run)); }
+
+    const OwnerLine *allocate(unsigned slots = 1) {
+        OwnerLine *const run = runs_.allocate(slots).first;
+        if (run != nullptr) {
+            Segment *const segment = Segment::of(run);
+            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_rest);
+        }
+        return run;
+    }
+
+    /// As much as a heap has that takes such steps, in long runs.
+    void fill() {
+        for (std::size_t bytes = 0; bytes <= HugeSteps::least; bytes += 8_MiB) {
+            ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
+        }
+        ASSERT_EQ(runs_.dirty_bytes(), 0U);
+    }
+
+    /// Whether the kernel has huge pages, by what a heap does it with.
+    static bool are_there() {
+        void *const p = platform::vm::map(2 * HugeSteps::bytes);
+        void *const range = reinterpret_cast<void *>(align_up(address_of(p), HugeSteps::bytes));
+        const bool there = platform::vm::fault_huge_page(range, HugeSteps::bytes);
+        platform::vm::unmap(p, 2 * HugeSteps::bytes);
+        return there;
+    }
+
+    RunHeap runs_{this};
+};
+
+TEST_F(HugeGrowthTest, ALargeHeapGrowsByTwoMebibytesAtOnce) {
+    if (!are_there()) {
+        GTEST_SKIP() << "no huge pages here";
+    }
+    fill();
+    const OwnerLine *const first = allocate();
+    EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes - slot_size);
+    const std::uintptr_t range = align_down(memory_of(first), HugeSteps::bytes);
+    EXPECT_EQ(test::resident(reinterpret_cast<void *>(range), HugeSteps::bytes), HugeSteps::bytes);
+    for (unsigned i = 1; i < HugeSteps::slots; ++i) {
+        EXPECT_EQ(align_down(memory_of(allocate()), HugeSteps::bytes), range) << "what is there comes first";
+    }
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+    EXPECT_EQ(runs_.line().total(), runs_.resident_bytes()) << "it is paid for";
+}
+
+TEST_F(HugeGrowthTest, ASmallHeapDoesNot) {
+    ASSERT_NE(allocate((HugeSteps::least - 8_MiB) / slot_size), nullptr);
+    allocate();
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+}
+
+TEST_F(HugeGrowthTest, NorOneThatIsNotToOrWhoseKernelGivesThemAnyway) {
+    for (const HugePageUse use : {HugePageUse::none, HugePageUse::everywhere}) {
+        runs_.space().use_huge_pages(use);
+        fill();
+        allocate();
+        EXPECT_EQ(runs_.dirty_bytes(), 0U);
+    }
+}
+
+TEST_F(HugeGrowthTest, NorForALongRun) {
+    fill();
+    allocate(HugeSteps::longest_run + 1);
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+}
+
+TEST_F(HugeGrowthTest, WithoutHugePagesItGrowsAsASmallOne) {
+    const NoHugePages none;
+    fill();
+    for (unsigned i = 0; i < 3 * HugeSteps::slots; ++i) {
+        const OwnerLine *const run = allocate();
+        ASSERT_NE(run, nullptr);
+        EXPECT_EQ(test::resident(memory(run), slot_size), 0U) << i;
+    }
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+}
+
+TEST_F(HugeGrowthTest, WhereAddressSpaceIsShortItIsNotTakenForOne) {
+    if (platform::sanitized || !are_there()) {
+        GTEST_SKIP() << "no huge pages here, or a sanitizer that needs address space without limit";
+    }
+    fill();
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    const rlimit limit{test::address_space() + 64_MiB, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    allocate();
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    allocate();
+    EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes - slot_size) << "and later it is";
+}
+
+TEST_F(HugeGrowthTest, WhatIsGivenBackOfOneStaysSo) {
+    if (!are_there()) {
+        GTEST_SKIP() << "no huge pages here";
+    }
+    fill();
+    const OwnerLine *const first = allocate();
+    const std::uintptr_t range = align_down(memory_of(first), HugeSteps::bytes);
+    runs_.purge(0);
+    EXPECT_EQ(test::resident(reinterpret_cast<void *>(range), HugeSteps::bytes), slot_size);
+    EXPECT_EQ(test::flags_of(reinterpret_cast<void *>(range)).find(" hg"), std::string::npos)
+        << "the kernel may put one there again";
+}
+
+TEST_F(HugeGrowthTest, ThreadsThatGrowTogetherHaveRunsApart) {
+    fill();
+    std::vector<std::thread> threads;
+    std::vector<std::uintptr_t> all[4];
+    for (auto &mine : all) {
+        threads.emplace_back([this, &mine] {
+            for (int i = 0; i < 300; ++i) {
+                const OwnerLine *const run = allocate(1 + i % 4);
+                *static_cast<char *>(memory(run)) = 1;
+                mine.push_back(memory_of(run));
+            }
+        });
+    }
+    std::vector<std::uintptr_t> together;
+    for (unsigned i = 0; i < 4; ++i) {
+        threads[i].join();
+        together.insert(together.end(), all[i].begin(), all[i].end());
+    }
+    std::sort(together.begin(), together.end());
+    EXPECT_EQ(std::adjacent_find(together.begin(), together.end()), together.end());
+}
+
+} // namespace
