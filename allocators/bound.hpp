@@ -52,6 +52,8 @@ struct Bound {
         static_cast<double>(in_bins + unlisted + last_taken + in_global_heap + itself) +
         static_cast<double>(told + gathered) / (1 - fraction);
 
+    static_assert(Discipline::small_heap <= per_heap, "what has no price is within the bound");
+
     // ---- what is in proportion
 
     /// Blocks of a superblock that may be free though it counts them as live: as many freed by its owner, and as many by

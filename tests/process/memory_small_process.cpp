@@ -12,7 +12,7 @@ int main() {
     std::free(opaque(std::malloc(100)));
     const cairn::WaterLine &line = cairn::process_heap::heap.levels().runs().line();
     CHECK(line.is_small());
-    char *const p = static_cast<char *>(opaque(std::malloc(8 * MiB))); // a heap's worth is 1.125 MiB
+    char *const p = static_cast<char *>(opaque(std::malloc(8 * MiB))); // a heap's worth is 2 MiB
     CHECK(p != nullptr);
     CHECK(!line.is_small());
     std::free(p);

@@ -354,6 +354,22 @@ TEST(Levels, ASmallProcessSharesNothing) {
     EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
 }
 
+TEST(Levels, AProcessIsSmallBelowWhatTheBoundLeavesEachHeap) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    levels->registry().set_small_process(levels->runs(), 24_MiB);
+    for (std::size_t heaps = 1; heaps <= 2; ++heaps) {
+        levels->open();
+        const std::size_t touched = levels->runs().resident_bytes();
+        bool clean = false;
+        levels->long_blocks().malloc(heaps * Discipline::small_heap - touched - 2 * slot_size, 16, clean);
+        levels->runs().pay(PurgingRuns::beside_blocks);
+        EXPECT_TRUE(levels->runs().line().is_small());
+        levels->long_blocks().malloc(4 * slot_size, 16, clean);
+        levels->runs().pay(PurgingRuns::beside_blocks);
+        EXPECT_FALSE(levels->runs().line().is_small());
+    }
+}
+
 /// A heap that nobody uses, and holds much.
 class Sleeper : public testing::Test {
 protected:

@@ -41,6 +41,9 @@ struct Emptiness {
     /// goes where blocks are long; and so many slow paths have gone by that the look costs little beside them
     /// (docs/decisions/a-small-process-has-its-memory.md).
     static constexpr std::size_t bins_slack = 1152_KiB;
+    /// While a process has less than that for each of its heaps, nobody economises for it: so much the bound leaves each whatever is live
+    /// (allocators/bound.hpp compares).
+    static constexpr std::size_t small_heap = 2_MiB;
     static constexpr std::size_t bins_step = 512_KiB;
     static constexpr unsigned bins_part = 8; ///< an eighth
     static constexpr unsigned bins_patience = 128;
