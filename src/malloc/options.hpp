@@ -80,7 +80,7 @@ inline constexpr Option option_table[] = {
         "give memory back from a thread of the allocator's own, also while the program is idle"),
     detail::option<&Options::huge_pages>(
         "huge_pages", OptionKind::choice, 0, 3, detail::huge_pages_choices,
-        "ask for huge pages: not at all, where a process of more than 32 MiB grows, for blocks of more than "
+        "ask for huge pages: not at all, where a process of more than 48 MiB grows, for blocks of more than "
         "16 MiB too, for all memory"),
     detail::option<&Options::retain_bytes>("retain", OptionKind::size, 0, detail::all_memory, nullptr,
                                            "unused memory that is kept however long it stays unused"),

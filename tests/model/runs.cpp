@@ -228,10 +228,11 @@ const model::Kernel<LargePurged<false, true>, 2>
 /// lies free.
 template <bool Malloc>
 struct LargeHugeStep : Large {
-    LargeHugeStep() : Large(2) {
+    LargeHugeStep() : Large(1) {
         runs.space().use_huge_pages(HugePageUse::growth);
-        malloc(2, 256);
-        malloc(3, 255);
+        for (unsigned i = 1; i < 4; ++i) {
+            malloc(i, 256);
+        }
     }
     void thread(unsigned i) { i == 0 || Malloc ? malloc(4 + i, 2) : void(runs.purge(0)); }
     void finish() {

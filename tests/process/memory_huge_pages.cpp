@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A process that has grown to 32 MiB goes on by huge pages, one at a time, where the kernel has them: what it has is in some, it has a page
+// A process that has grown to 48 MiB goes on by huge pages, one at a time, where the kernel has them: what it has is in some, it has a page
 // fault for each, and no more memory than before. When all is freed it goes back and stays away. Not below, not if the option says so, nor in a
 // process that may not have any.
 #include "process_test.hpp"
@@ -62,7 +62,7 @@ bool are_there() {
 }
 
 void grow_and_shrink(bool wanted) {
-    free_all(fill(24 * MiB));
+    free_all(fill(40 * MiB));
     CHECK(in_huge_pages() == 0);
     constexpr std::size_t live = 128 * MiB;
     Node *const list = fill(live);

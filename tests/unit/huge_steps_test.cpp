@@ -22,28 +22,34 @@ namespace {
 using Got = HugeSteps::Got;
 
 constexpr std::size_t large = HugeSteps::least;
-constexpr std::size_t enough = 4_MiB; // may lie free
+constexpr std::size_t part = large / HugeSteps::fraction;
 
 bool begins(HugeSteps &steps, std::size_t growth) {
-    return steps.begin(1, large, 0, enough, growth);
+    return steps.begin(1, {large, 0, 0, growth});
 }
 
 TEST(HugeStepsTest, OnlyALargeProcessTakesOne) {
     HugeSteps steps;
-    EXPECT_FALSE(steps.begin(1, large - 1, 0, enough, 0));
-    EXPECT_TRUE(steps.begin(1, large, 0, enough, 0));
+    EXPECT_FALSE(steps.begin(1, {large - 1, 0, 0, 0}));
+    EXPECT_TRUE(steps.begin(1, {large, 0, 0, 0}));
 }
 
 TEST(HugeStepsTest, NotForARunOfWhichAHalfMayStayUntouched) {
     HugeSteps steps;
-    EXPECT_FALSE(steps.begin(HugeSteps::longest_run + 1, large, 0, enough, 0));
-    EXPECT_TRUE(steps.begin(HugeSteps::longest_run, large, 0, enough, 0));
+    EXPECT_FALSE(steps.begin(HugeSteps::longest_run + 1, {large, 0, 0, 0}));
+    EXPECT_TRUE(steps.begin(HugeSteps::longest_run, {large, 0, 0, 0}));
 }
 
-TEST(HugeStepsTest, WhatLiesFreeWithItIsWhatMay) {
+TEST(HugeStepsTest, NotWhereMuchLiesFreeWithIt) {
     HugeSteps steps;
-    EXPECT_FALSE(steps.begin(1, large, enough - HugeSteps::bytes + 1, enough, 0));
-    EXPECT_TRUE(steps.begin(1, large, enough - HugeSteps::bytes, enough, 0));
+    EXPECT_FALSE(steps.begin(1, {large, part - HugeSteps::bytes + 1, 0, 0}));
+    EXPECT_TRUE(steps.begin(1, {large, part - HugeSteps::bytes, 0, 0}));
+}
+
+TEST(HugeStepsTest, NorWhereSuperblocksAreTouchedInPartOnly) {
+    HugeSteps steps;
+    EXPECT_FALSE(steps.begin(1, {large, 0, part + 1, 0}));
+    EXPECT_TRUE(steps.begin(1, {large, 0, part, 0}));
 }
 
 TEST(HugeStepsTest, OneAtATime) {
@@ -104,9 +110,9 @@ protected:
         return run;
     }
 
-    /// As much as a heap has that takes such steps, in long runs.
-    void fill() {
-        for (std::size_t bytes = 0; bytes <= HugeSteps::least; bytes += 8_MiB) {
+    /// In long runs; `least`: as much as a heap has that takes such steps.
+    void fill(std::size_t least = HugeSteps::least) {
+        for (std::size_t bytes = 0; bytes < least; bytes += 8_MiB) {
             ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
         }
         ASSERT_EQ(runs_.dirty_bytes(), 0U);
@@ -141,7 +147,7 @@ TEST_F(HugeGrowthTest, ALargeHeapGrowsByTwoMebibytesAtOnce) {
 }
 
 TEST_F(HugeGrowthTest, ASmallHeapDoesNot) {
-    ASSERT_NE(allocate((HugeSteps::least - 8_MiB) / slot_size), nullptr);
+    fill(HugeSteps::least - 8_MiB);
     allocate();
     EXPECT_EQ(runs_.dirty_bytes(), 0U);
 }

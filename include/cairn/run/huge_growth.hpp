@@ -35,6 +35,7 @@ protected:
 
 private:
     static constexpr RunsKept kept_ = PurgingRuns::beside_superblocks;
+    static_assert(HugeSteps::fraction >= kept_.fraction);
 
     /// Whether there are used runs now, where there was none for somebody who needs so many slots.
     bool take_step(unsigned slots, unsigned home) {
@@ -58,8 +59,7 @@ private:
     OwnerLine *begin_step(unsigned slots, unsigned home) {
         constexpr unsigned range = HugeSteps::slots;
         sync::Guard hold(lock_);
-        const std::size_t touched = touched_locked();
-        if (!steps_.begin(slots, touched, dirty_bytes(), kept_.bytes(touched), line_.total())) {
+        if (!steps_.begin(slots, {touched_locked(), dirty_bytes(), line_.untouched(), line_.total()})) {
             return nullptr;
         }
         OwnerLine *run = stripes_.take_at_home(range, range, SlotKind::free_clean, home).first;

@@ -4,7 +4,8 @@
 //
 // Adds:    whether the next step is due, the step itself, and what follows from how it went.
 // Needs:   a range of such a length and alignment that is nobody's meanwhile, and reads as zero.
-// Keeps:   only a process that has 32 MiB takes them, and only while what lies free with them is no more than may. A kernel that has no huge
+// Keeps:   only a process that has 48 MiB takes them, and only where a sixteenth of that at most lies free with them and as little is in
+//          superblocks that have not touched it: each would have touched all of it from the start. A kernel that has no huge
 //          page to give, or takes long to make one, is asked again after twice as much growth as the last time.
 // Threads: the caller holds a lock, but not for fault().
 // Cost:    fault(): four or five system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
@@ -23,19 +24,26 @@ class HugeSteps {
 public:
     static constexpr std::size_t bytes = 2_MiB;
     static constexpr unsigned slots = bytes / slot_size;
-    /// No step is more than a sixteenth of what there is.
-    static constexpr std::size_t least = 16 * bytes;
+    /// No step is more than a 24th of what there is.
+    static constexpr std::size_t least = 24 * bytes;
+    /// What may lie free with it, or be untouched, is no more than a sixteenth.
+    static constexpr std::size_t fraction = 16;
     /// A longer run is used by half, perhaps, and the other half is its program's to touch.
     static constexpr unsigned longest_run = slots / 2;
 
     constexpr HugeSteps() = default;
 
-    /// Whether who needs so many slots is to take a step, and to call end() then. `resident` bytes are, of which `dirty` lie
-    /// free and `may` lie free; the process has grown by `growth` so far.
-    bool begin(unsigned needed, std::size_t resident, std::size_t dirty, std::size_t may,
-               std::size_t growth) {
-        if (in_progress_ || needed > longest_run || resident < least || dirty + bytes > may ||
-            growth < not_before_) {
+    /// What a heap of runs has: bytes that are resident; of these, such as lie free; what its superblocks have not touched; by how
+    /// much it has ever grown.
+    struct Memory {
+        std::size_t resident, dirty, untouched, growth;
+    };
+
+    /// Whether who needs so many slots is to take a step, and to call end() or leave_out() then.
+    bool begin(unsigned needed, const Memory &has) {
+        const std::size_t part = has.resident / fraction;
+        if (in_progress_ || needed > longest_run || has.resident < least || has.dirty + bytes > part ||
+            has.untouched > part || has.growth < not_before_) {
             return false;
         }
         in_progress_ = true;

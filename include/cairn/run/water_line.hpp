@@ -27,6 +27,7 @@ public:
     /// Of what is taken, so many bytes more, or less, have nothing behind them.
     void add_untouched(std::size_t bytes) { untouched_ += bytes; }
     void drop_untouched(std::size_t bytes) { untouched_ -= std::min(bytes, untouched_); }
+    std::size_t untouched() const { return untouched_; }
     void forget_untouched() { untouched_ = 0; }
 
     /// With less touched than that nothing is above a line. Any thread.
