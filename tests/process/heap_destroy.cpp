@@ -2,7 +2,7 @@
 //
 // First-class heaps: destroying one frees all its blocks, small, large and huge, and no block of another.
 // link: so
-// env: CAIRN_OPTIONS=purge_delay:never,background:off
+// env: CAIRN_OPTIONS=purge_delay:never,background:off,huge_pages:off
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

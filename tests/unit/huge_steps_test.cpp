@@ -194,6 +194,25 @@ TEST_F(HugeGrowthTest, WhereAddressSpaceIsShortItIsNotTakenForOne) {
     EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes - slot_size) << "and later it is";
 }
 
+TEST_F(HugeGrowthTest, PiecesThatAreTooShortForOneAreUsedBeforeNewAddressSpace) {
+    constexpr unsigned mebibyte = 1_MiB / slot_size;
+    std::vector<OwnerLine *> every_other;
+    for (std::size_t i = 0; i < 2 * HugeSteps::least / 1_MiB; ++i) {
+        const OwnerLine *const run = allocate(mebibyte);
+        i % 2 == 0 ? every_other.push_back(const_cast<OwnerLine *>(run)) : void();
+    }
+    for (OwnerLine *const run : every_other) {
+        runs_.release(run);
+    }
+    runs_.purge(0);
+    const std::size_t mapped = runs_.space().mapped();
+    for (std::size_t i = 0; i < every_other.size() / 2; ++i) { // more than an eighth stays
+        are_there(); // what this process has just given back the kernel has soon
+        allocate(mebibyte);
+    }
+    EXPECT_EQ(runs_.space().mapped(), mapped);
+}
+
 TEST_F(HugeGrowthTest, WhatIsGivenBackOfOneStaysSo) {
     if (!are_there()) {
         GTEST_SKIP() << "no huge pages here";

@@ -36,6 +36,7 @@ protected:
 private:
     static constexpr RunsKept kept_ = PurgingRuns::beside_superblocks;
     static_assert(HugeSteps::fraction >= kept_.fraction);
+    static constexpr std::size_t unused_ = 8; ///< an eighth of what is resident
 
     /// Whether there are used runs now, where there was none for somebody who needs so many slots.
     bool take_step(unsigned slots, unsigned home) {
@@ -55,15 +56,17 @@ private:
         return got != HugeSteps::Got::nothing;
     }
 
-    /// The range, if one is due, and address space is not short.
+    /// The range, if one is due. New address space is taken for it where that is not short, and little lies about unused in pieces that
+    /// are too short: those would never be used.
     OwnerLine *begin_step(unsigned slots, unsigned home) {
         constexpr unsigned range = HugeSteps::slots;
         sync::Guard hold(lock_);
-        if (!steps_.begin(slots, {touched_locked(), dirty_bytes(), line_.untouched(), line_.total()})) {
+        const std::size_t touched = touched_locked();
+        if (!steps_.begin(slots, {touched, dirty_bytes(), line_.untouched(), line_.total()})) {
             return nullptr;
         }
         OwnerLine *run = stripes_.take_at_home(range, range, SlotKind::free_clean, home).first;
-        if (run == nullptr && !AddressSpace::is_limited()) {
+        if (run == nullptr && stripes_.clean_bytes() <= touched / unused_ && !AddressSpace::is_limited()) {
             run = grow_locked(range, range, home, Segments::From::both, Touched::later).first;
         }
         if (run == nullptr) {
