@@ -277,6 +277,7 @@ void execute() {
     g.alone = false;
     g.shown = {}; // what a failure left there is gone
     g.said.clear();
+    g.huge_page = 0;
     for (unsigned i = 0; i < g.kernel->threads; ++i) {
         Fibre &fibre = g.fibres[i];
         fibre.begun = fibre.ended = fibre.announced = fibre.woken = false;

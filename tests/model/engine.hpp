@@ -95,6 +95,7 @@ struct Engine {
     bool alone = false; ///< after a fork: one thread, which sees everything
     std::string why;
     std::string said;
+    long huge_page = 0; ///< the last one that was asked for
     std::set<std::string> outcomes;
     std::vector<std::pair<std::uintptr_t, const char *>> names;
     jmp_buf scheduler;

@@ -228,11 +228,12 @@ const model::Kernel<LargePurged<false, true>, 2>
 /// lies free.
 template <bool Malloc>
 struct LargeHugeStep : Large {
-    LargeHugeStep() : Large(1) {
+    LargeHugeStep() : Large(0) {
         runs.space().use_huge_pages(HugePageUse::growth);
         for (unsigned i = 1; i < 4; ++i) {
             malloc(i, 256);
         }
+        malloc(0, 2); // this kernel wants to be asked
     }
     void thread(unsigned i) { i == 0 || Malloc ? malloc(4 + i, 2) : void(runs.purge(0)); }
     void finish() {

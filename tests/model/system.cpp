@@ -256,10 +256,11 @@ long cairn_model_syscall(long number, long a, long b, long c, long d, long addre
         if (c == MADV_DONTNEED) {
             g.shadow.zero(static_cast<std::uintptr_t>(a), static_cast<std::size_t>(b));
         }
+        g.huge_page = c == MADV_HUGEPAGE ? a : g.huge_page;
         return 0;
-    case SYS_mincore: // all of it
+    case SYS_mincore: // only what lies in the last huge page that was asked for
         std::fill_n(reinterpret_cast<unsigned char *>(c), static_cast<std::size_t>(b) / 4096,
-                    std::uint8_t{1});
+                    static_cast<std::uint8_t>(a / (2 << 20) == g.huge_page / (2 << 20)));
         return 0;
     default:
         return -ENOSYS;

@@ -44,15 +44,15 @@ std::size_t in_huge_pages() {
     return proc_bytes("/proc/self/smaps_rollup", "\nAnonHugePages:");
 }
 
-/// Whether this kernel gives some to who asks as the malloc does.
-bool are_there() {
+/// Whether this kernel gives some to who asks as the malloc does, or to who does not.
+bool gives(bool asks) {
     constexpr std::size_t huge = 2 * MiB;
     char *const p = static_cast<char *>(
         mmap(nullptr, 2 * huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     CHECK(p != MAP_FAILED);
     char *const range = p + (huge - reinterpret_cast<std::uintptr_t>(p) % huge) % huge;
     unsigned char last = 0;
-    if (madvise(range, huge, MADV_HUGEPAGE) == 0) {
+    if (!asks || madvise(range, huge, MADV_HUGEPAGE) == 0) {
         *static_cast<volatile char *>(range) = 0;
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
         CHECK(mincore(range + huge - page, page, &last) == 0);
@@ -98,8 +98,12 @@ int main(int argc, char **argv) {
         if (std::strcmp(argv[1], "may-not") == 0) {
             CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
         }
-        grow_and_shrink(may && are_there());
+        grow_and_shrink(may && gives(true));
         return 0;
+    }
+    if (gives(false)) {
+        dprintf(1, "this kernel does not wait until it is asked\n");
+        return 77;
     }
     run(argv[0], "may", "");
     run(argv[0], "off", "huge_pages:off");

@@ -56,14 +56,17 @@ inline bool is_in_memory(const void *p) {
 }
 
 /// Puts one huge page behind a range that has nothing behind it, of the length and alignment of one. False, and it has nothing as before, where
-/// the kernel has none. The request is taken back at once: the kernel would put what is given back of the range there again.
-inline bool fault_huge_page(void *p, std::size_t bytes) {
-    if (!huge_pages(p, bytes, true)) {
+/// the kernel has none, or gives none to who does not ask (`asks`). The request is taken back at once: the kernel would put what is given back
+/// of the range there again.
+inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
+    if (asks && !huge_pages(p, bytes, true)) {
         return false;
     }
     __atomic_store_n(static_cast<char *>(p), 0,
-                     __ATOMIC_RELAXED); // nobody sees it; a plain store might be left out
-    huge_pages(p, bytes, false);
+                     __ATOMIC_RELAXED); // nobody sees it; a plain one might be left out
+    if (asks) {
+        huge_pages(p, bytes, false);
+    }
     return is_in_memory(static_cast<char *>(p) + bytes - page_size()) || !purge(p, page_size());
 }
 

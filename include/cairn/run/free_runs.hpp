@@ -108,11 +108,11 @@ public:
     }
 
     /// Cuts the end off a run and frees it.
-    void shorten(OwnerLine *first, unsigned slots) {
+    void shorten(OwnerLine *first, unsigned slots, bool clean = false) {
         OwnerLine *const tail = first + slots;
         tail->slots = static_cast<std::uint16_t>(first->slots - slots);
         first->slots = static_cast<std::uint16_t>(slots);
-        put(tail, false);
+        put(tail, clean);
     }
 
     /// Up to `most` slots of the longest dirty run, taken for purging, beside a clean one if it has one; nullptr when there is none.

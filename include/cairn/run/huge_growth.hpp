@@ -22,10 +22,10 @@ public:
 protected:
     /// As RunGrowth's, but the run may be of memory that is resident already.
     Run take_unused(unsigned slots, unsigned alignment, Touched touched, unsigned home) {
-        const bool some =
-            space_.wants_huge_steps() && slots <= HugeSteps::longest_run && take_step(slots, home);
-        const Run run = some ? stripes_.take(slots, alignment, SlotKind::free_dirty, home) : Run{};
-        return run.first != nullptr ? run : RunGrowth::take_unused(slots, alignment, touched, home);
+        const bool may = space_.wants_huge_steps() && std::max(slots, alignment) <= HugeSteps::longest_run;
+        OwnerLine *const range = may ? begin_step(slots, home) : nullptr;
+        return CAIRN_UNLIKELY(range != nullptr) ? step(range, slots, touched)
+                                                : RunGrowth::take_unused(slots, alignment, touched, home);
     }
 
     void reset_after_fork() {
@@ -38,22 +38,22 @@ private:
     static_assert(HugeSteps::fraction >= kept_.fraction);
     static constexpr std::size_t unused_ = 8; ///< an eighth of what is resident
 
-    /// Whether there are used runs now, where there was none for somebody who needs so many slots.
-    bool take_step(unsigned slots, unsigned home) {
-        OwnerLine *const run = begin_step(slots, home);
-        if (run == nullptr) {
-            return false;
-        }
-        const HugeSteps::Got got = HugeSteps::fault(reinterpret_cast<void *>(memory_of(run)));
+    /// So many slots of the range; the others become free, with memory or without. Where a huge page was not to be had it is not tried
+    /// there again: the kernel has made a page table.
+    Run step(OwnerLine *range, unsigned slots, Touched touched) {
+        const HugeSteps::Got got =
+            HugeSteps::fault(reinterpret_cast<void *>(memory_of(range)), steps_.asks());
+        const bool clean = got == HugeSteps::Got::nothing;
         {
             sync::Guard hold(lock_);
-            PurgingRuns &stripe = stripes_.of(run);
+            PurgingRuns &stripe = stripes_.of(range);
             sync::Guard hold_stripe(stripe.lock());
-            stripe.runs().put(run, got == HugeSteps::Got::nothing);
+            stripe.runs().shorten(range, slots, clean);
             steps_.end(got, line_.total());
+            clean ? void(noted_locked({range, true, true}, touched)) : void();
         }
-        pay(kept_);
-        return got != HugeSteps::Got::nothing;
+        clean ? void() : void(pay(kept_));
+        return {range, clean, clean};
     }
 
     /// The range, if one is due. New address space is taken for it where that is not short, and little lies about unused in pieces that

@@ -5,9 +5,9 @@
 // Adds:    whether the next step is due, the step itself, and what follows from how it went.
 // Needs:   a range of such a length and alignment that is nobody's meanwhile, and reads as zero.
 // Keeps:   only a process that has 48 MiB takes them, and only where a sixteenth of that at most lies free with them and as little is in
-//          superblocks that have not touched it: each would have touched all of it from the start. A kernel that has no huge
+//          superblocks that have not touched it: each would have touched all of it from the start. A kernel that gives huge pages unasked is left alone; one that has no huge
 //          page to give, or takes long to make one, is asked again after twice as much growth as the last time.
-// Threads: the caller holds a lock, but not for fault().
+// Threads: the caller holds a lock, but not for fault(), nor for asks() between begin() and end().
 // Cost:    fault(): four or five system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
 // Source:  docs/decisions/a-large-process-grows-by-huge-pages.md
 #pragma once
@@ -52,10 +52,13 @@ public:
 
     enum class Got : unsigned char { nothing, slowly, soon };
 
+    /// The first one asks for nothing, and shows whether this kernel gives huge pages to who does not ask: then it is left alone.
+    bool asks() const { return asks_; }
+
     /// nothing: the range reads as zero as before.
-    static Got fault(void *range) {
+    static Got fault(void *range, bool asks) {
         const std::uint64_t before = platform::monotonic_microseconds();
-        if (!platform::vm::fault_huge_page(range, bytes)) {
+        if (!platform::vm::fault_huge_page(range, bytes, asks)) {
             return Got::nothing;
         }
         return platform::monotonic_microseconds() - before > slow_ ? Got::slowly : Got::soon;
@@ -64,6 +67,11 @@ public:
     /// The step went so.
     void end(Got got, std::size_t growth) {
         in_progress_ = false;
+        if (!asks_) {
+            asks_ = got == Got::nothing;
+            not_before_ = asks_ ? 0 : SIZE_MAX;
+            return;
+        }
         pause_ = got == Got::soon ? 0 : std::clamp(2 * pause_, shortest_pause, longest_pause);
         not_before_ = growth + pause_;
     }
@@ -83,6 +91,7 @@ private:
     static constexpr std::uint64_t slow_ = 1000;
 
     bool in_progress_ = false;
+    bool asks_ = false;
     std::size_t pause_ = 0; ///< growth without steps
     std::size_t not_before_ = 0;
 };
