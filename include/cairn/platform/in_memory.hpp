@@ -55,9 +55,9 @@ inline bool is_in_memory(const void *p) {
            (in_memory & 1) != 0;
 }
 
-/// Puts one huge page behind a range that has nothing behind it, of the length and alignment of one. False, and it has nothing as before, where
-/// the kernel has none, or gives none to who does not ask (`asks`). The request is taken back at once: the kernel would put what is given back
-/// of the range there again.
+/// Puts one huge page behind a range that has nothing behind it, of the length and alignment of one. False, and it has nothing as
+/// before, where the kernel has none, or gives none to who does not ask (`asks`). The request is taken back at once: the kernel would
+/// put what is given back of the range there again.
 inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
     if (asks && !huge_pages(p, bytes, true)) {
         return false;

@@ -4,9 +4,10 @@
 //
 // Adds:    whether the next step is due, the step itself, and what follows from how it went.
 // Needs:   a range of such a length and alignment that is nobody's meanwhile, and reads as zero.
-// Keeps:   only a process that has 48 MiB takes them, and only where a sixteenth of that at most lies free with them and as little is in
-//          superblocks that have not touched it: each would have touched all of it from the start. A kernel that gives huge pages unasked is left alone; one that has no huge
-//          page to give, or takes long to make one, is asked again after twice as much growth as the last time.
+// Keeps:   only a process that has 48 MiB takes them, and only where a sixteenth of that at most lies free with them and as little is
+//          in superblocks that have not touched it: each would have touched all of it from the start. A kernel that gives huge pages
+//          unasked is left alone; one that has none to give, or takes long to make one, is asked again after twice as much growth as
+//          the last time.
 // Threads: the caller holds a lock, but not for fault(), nor for asks() between begin() and end().
 // Cost:    fault(): four or five system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
 // Source:  docs/decisions/a-large-process-grows-by-huge-pages.md
@@ -82,7 +83,8 @@ public:
     /// In the child of a fork: who was about to take one is not there.
     void forget() { in_progress_ = false; }
 
-    /// So much growth goes by before a kernel is asked again that had nothing to give, or gave it slowly: the first time, and after many.
+    /// So much growth goes by before a kernel is asked again that had nothing to give, or gave it slowly: the first time, and after
+    /// many.
     static constexpr std::size_t shortest_pause = 4_MiB;
     static constexpr std::size_t longest_pause = 128_MiB;
 
