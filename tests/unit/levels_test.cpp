@@ -354,7 +354,11 @@ TEST(Levels, ASmallProcessSharesNothing) {
     EXPECT_EQ(heap->holdings().share(1_MiB), 1_MiB);
 }
 
-TEST(Levels, AProcessIsSmallBelowWhatTheBoundLeavesEachHeap) {
+/// Of many heaps each has what its bins may have: threads that pass memory on would all have it at once.
+TEST(Levels, AProcessIsSmallBelowWhatTheBoundLeavesEachOfFewHeaps) {
+    EXPECT_EQ(Discipline::small_process(4), 8_MiB);
+    EXPECT_EQ(Discipline::small_process(7), 8_MiB);
+    EXPECT_EQ(Discipline::small_process(8), 8 * Discipline::bins_slack);
     const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
     levels->registry().set_small_process(levels->runs(), 24_MiB);
     for (std::size_t heaps = 1; heaps <= 2; ++heaps) {
@@ -415,6 +419,24 @@ TEST_F(Sleeper, GrowthMakesVisits) {
     bool clean = false;
     ASSERT_NE(levels_->long_blocks().malloc(levels_->global().free_bytes() + slot_size, 16, clean), nullptr);
     levels_->has_grown(mine_);
+    EXPECT_LT(held(), before);
+}
+
+/// In a large process not for each slot.
+TEST_F(Sleeper, GrowthByASmallPartMakesNone) {
+    const auto grow = [&](std::size_t bytes) {
+        bool clean = false;
+        ASSERT_NE(levels_->long_blocks().malloc(bytes, 16, clean), nullptr);
+        levels_->has_grown(mine_);
+    };
+    for (unsigned i = 0; i < 8; ++i) {
+        grow(8_MiB);
+    }
+    go_to_sleep();
+    const std::size_t before = held();
+    grow(512_KiB);
+    EXPECT_EQ(held(), before);
+    grow(1_MiB);
     EXPECT_LT(held(), before);
 }
 

@@ -41,12 +41,17 @@ struct Emptiness {
     /// goes where blocks are long; and so many slow paths have gone by that the look costs little beside them
     /// (docs/decisions/a-small-process-has-its-memory.md).
     static constexpr std::size_t bins_slack = 1152_KiB;
-    /// While a process has less than that for each of its heaps, nobody economises for it: so much the bound leaves each whatever is live
-    /// (allocators/bound.hpp compares).
-    static constexpr std::size_t small_heap = 2_MiB;
     static constexpr std::size_t bins_step = 512_KiB;
     static constexpr unsigned bins_part = 8; ///< an eighth
     static constexpr unsigned bins_patience = 128;
+
+    /// While a process with so many heaps has less than that, nobody economises for it. 2 MiB the bound leaves each whatever is live
+    /// (allocators/bound.hpp compares); but threads that pass memory on to each other would have all of it at once, so beyond 8 MiB it
+    /// is what bins may have.
+    static constexpr std::size_t small_heap = 2_MiB;
+    static constexpr std::size_t small_process(std::size_t heaps) {
+        return std::max(heaps * bins_slack, std::min(heaps * small_heap, 4 * small_heap));
+    }
 
     /// How many blocks of a superblock others free until somebody is told, and how many the owner between two looks at it. As many less
     /// one each are known to nobody: two in `steps` of all blocks at most. Two at least: a malloc and its free in turn then look at none,

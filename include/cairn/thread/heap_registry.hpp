@@ -141,7 +141,7 @@ private:
                h->tray().freed() > h->holdings().share(Global::Emptiness::slack);
     }
     void note_heaps(RunHeap &runs) {
-        runs.set_floor(std::min(small_process_, in_use_ * Global::Emptiness::small_heap));
+        runs.set_floor(std::min(small_process_, Global::Emptiness::small_process(in_use_)));
     }
     void put_idle(Heap *heap) {
         heap->next_idle = idle_;
