@@ -422,24 +422,6 @@ TEST_F(Sleeper, GrowthMakesVisits) {
     EXPECT_LT(held(), before);
 }
 
-/// In a large process not for each slot.
-TEST_F(Sleeper, GrowthByASmallPartMakesNone) {
-    const auto grow = [&](std::size_t bytes) {
-        bool clean = false;
-        ASSERT_NE(levels_->long_blocks().malloc(bytes, 16, clean), nullptr);
-        levels_->has_grown(mine_);
-    };
-    for (unsigned i = 0; i < 8; ++i) {
-        grow(8_MiB);
-    }
-    go_to_sleep();
-    const std::size_t before = held();
-    grow(512_KiB);
-    EXPECT_EQ(held(), before);
-    grow(1_MiB);
-    EXPECT_LT(held(), before);
-}
-
 /// Superblocks without live blocks that have touched little are no reason to look no further.
 TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
     std::vector<std::pair<Heap *, void *>> blocks;

@@ -51,11 +51,11 @@ public:
         return size >= growth_step && !long_blocks_.is_there(size, alignment) && runs_.would_grow(size);
     }
 
-    /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. By a slot, or a 64th, heaps are visited.
+    /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
     CAIRN_INLINE bool has_grown(const void *mine = nullptr) {
-        const std::size_t growth = runs_.line().total();
-        return CAIRN_UNLIKELY(growth >= visits_from_.load(std::memory_order_relaxed)) &&
-               has_grown_to(growth, mine);
+        const std::size_t growth = runs_.line().total(),
+                          seen = visited_growth_.load(std::memory_order_relaxed);
+        return CAIRN_UNLIKELY(growth >= seen + slot_size) && has_grown_to(growth, mine);
     }
 
     /// Whether some thread has gathered a block, to give it back with others.
@@ -155,7 +155,7 @@ public:
 
 private:
     CAIRN_NOINLINE bool has_grown_to(std::size_t growth, const void *mine) {
-        visits_from_.store(growth + std::max(slot_size, growth / 64), std::memory_order_relaxed);
+        visited_growth_.store(growth, std::memory_order_relaxed);
         large_.give_up_long_spares();
         visit_until_enough(registry_, global_, mine);
         if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step) {
@@ -173,7 +173,7 @@ private:
     HugeHeap huge_{runs_};
     LongBlocks<Global> long_blocks_{global_, large_, huge_};
     HeapRegistry<Global> registry_;
-    std::atomic<std::size_t> visits_from_{slot_size}; ///< relaxed, both: a step more or less does no harm
+    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed, both: a step more or less does no harm
     std::atomic<std::size_t> noted_growth_{0};
 };
 
