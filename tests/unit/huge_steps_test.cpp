@@ -117,6 +117,8 @@ public:
 class Runs : public RunHeap {
 public:
     using RunHeap::RunHeap;
+    /// As another thread would.
+    bool begin_a_step() { return steps_.begin(1, {HugeSteps::least, 0, 0, SIZE_MAX}); }
     /// Whether a step would take no new address space.
     bool has_range() {
         OwnerLine *const range =
@@ -231,6 +233,68 @@ TEST_F(HugeGrowthTest, WhereAddressSpaceIsShortItIsNotTakenForOne) {
     ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
     allocate();
     EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes - slot_size) << "and later it is";
+}
+
+TEST_F(HugeGrowthTest, NorWhereMuchLiesFreeOrSuperblocksAreTouchedInPart) {
+    fill();
+    const std::size_t slots = HugeSteps::least / HugeSteps::fraction / slot_size;
+    for (const bool later : {false, true}) {
+        runs_.space().use_huge_pages(HugePageUse::none);
+        std::vector<OwnerLine *> apart;
+        for (std::size_t i = 0; i < 2 * slots; ++i) {
+            const RunHeap::Touched touched = later ? RunHeap::Touched::later : RunHeap::Touched::now;
+            OwnerLine *const run = runs_.allocate(1, 1, touched).first;
+            Segment::of(run)->set_kinds(Segment::of(run)->slot_of(run), 1, SlotKind::large_rest);
+            i % 2 == 0 && !later ? apart.push_back(run) : void();
+        }
+        for (OwnerLine *const run : apart) {
+            runs_.release(run);
+        }
+        const std::size_t dirty = runs_.dirty_bytes();
+        runs_.space().use_huge_pages(HugePageUse::growth);
+        allocate(HugeSteps::longest_run);
+        EXPECT_EQ(runs_.dirty_bytes(), dirty) << later;
+        runs_.purge(0);
+    }
+}
+
+TEST_F(HugeGrowthTest, AfterOneThatFailedItGrowsBySomeMebibytesFirst) {
+    if (!are_there()) {
+        GTEST_SKIP() << "no huge pages here";
+    }
+    fill();
+    {
+        const NoHugePages none;
+        allocate();
+    }
+    std::size_t grown = 0;
+    for (; runs_.dirty_bytes() == 0 && grown < 2 * HugeSteps::shortest_pause; grown += slot_size) {
+        allocate();
+    }
+    EXPECT_GE(grown, HugeSteps::shortest_pause);
+    EXPECT_LT(grown, 2 * HugeSteps::shortest_pause);
+}
+
+TEST_F(HugeGrowthTest, TheChildOfAForkTakesOneThatAnotherThreadHadBegun) {
+    if (!are_there()) {
+        GTEST_SKIP() << "no huge pages here";
+    }
+    fill();
+    ASSERT_TRUE(runs_.begin_a_step());
+    allocate();
+    EXPECT_EQ(runs_.dirty_bytes(), 0U);
+    runs_.repair_after_fork();
+    allocate();
+    EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes - slot_size);
+}
+
+TEST_F(HugeGrowthTest, WhoHasHugePagesForLongBlocksTakesThemToo) {
+    for (const auto &[use, wanted] :
+         {std::pair{HugePageUse::none, false}, std::pair{HugePageUse::growth, true},
+          std::pair{HugePageUse::dense, true}, std::pair{HugePageUse::everywhere, false}}) {
+        runs_.space().use_huge_pages(use);
+        EXPECT_EQ(runs_.space().wants_huge_steps(), wanted);
+    }
 }
 
 TEST_F(HugeGrowthTest, PiecesThatAreTooShortForOneAreUsedBeforeNewAddressSpace) {

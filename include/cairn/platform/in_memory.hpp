@@ -62,8 +62,7 @@ inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
     if (asks && !huge_pages(p, bytes, true)) {
         return false;
     }
-    __atomic_store_n(static_cast<char *>(p), 0,
-                     __ATOMIC_RELAXED); // nobody sees it; a plain one might be left out
+    __atomic_store_n(static_cast<char *>(p), 0, __ATOMIC_RELAXED); // a plain one might be left out
     if (asks) {
         huge_pages(p, bytes, false);
     }

@@ -33,6 +33,8 @@ protected:
         steps_.forget();
     }
 
+    HugeSteps steps_;
+
 private:
     static constexpr RunsKept kept_ = PurgingRuns::beside_superblocks;
     static_assert(HugeSteps::fraction >= kept_.fraction);
@@ -74,8 +76,6 @@ private:
         }
         return run;
     }
-
-    HugeSteps steps_;
 };
 
 } // namespace cairn
