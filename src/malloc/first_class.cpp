@@ -177,13 +177,16 @@ void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) 
         free_small(h, superblock_of(h, node), node);
         return nullptr;
     }
+    heap.levels().long_blocks().set_hidden(p, true);
     LongBlock **const link = link_to(h, p);
     *link = new (node) LongBlock{p, nullptr};
     return p;
 }
 
 void free_memory_of(LongBlock *block) {
-    heap.levels().long_blocks().free(superblock::find(block->memory, "cairn_heap_free of"), block->memory);
+    auto &long_blocks = heap.levels().long_blocks();
+    long_blocks.set_hidden(block->memory, false);
+    long_blocks.free(superblock::find(block->memory, "cairn_heap_free of"), block->memory);
 }
 
 void free_long(FirstClassHeap &h, void *p) {

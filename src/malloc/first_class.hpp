@@ -7,7 +7,7 @@
 //          blocks, a lock; and what these heaps are to the process: its fork, its statistics.
 // Needs:   the process heap's superblock maker, its large and huge blocks, its malloc for the heap itself.
 // Keeps:   the slots of their superblocks are marked as the inside of a large block, so `free` of such a block
-//          ends the program with one line, and the repair after a fork leaves them alone.
+//          ends the program with one line, and the repair after a fork leaves them alone; long blocks are hidden.
 // Threads: any; one lock a heap. All of them are held while the process forks, for some microseconds, so the
 //          child finds every heap whole. They are the innermost of the program's locks: nothing is called with
 //          one held that could wait for the thread that forks.

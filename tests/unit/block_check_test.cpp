@@ -40,7 +40,7 @@ protected:
 
     void make_large(unsigned slot) {
         segment().set_kinds(slot, 1, SlotKind::large);
-        segment().shared_lines[slot].starts_below = 1;
+        segment().set_large_block(slot, Segment::live);
         segment().shared_lines[slot].first = segment().address_of_slot(slot);
     }
 
@@ -82,7 +82,7 @@ TEST_F(BlockCheck, FindsALargeBlockAtItsStartAlone) {
     expect_death(at(21), behind);
     expect_death(at(22, 65535), behind);
 
-    segment().shared_lines[20].starts_below = 0; // freed, and kept for who has freed it
+    segment().set_large_block(20, Segment::dead); // freed, and kept for who has freed it
     const char *const free = "0x[0-9a-f]+, which is in free memory: freed twice, or never allocated";
     expect_death(at(20), free);
     expect_death(at(20, 1), free);
@@ -101,8 +101,15 @@ TEST_F(BlockCheck, QuicklyFindsALiveLargeBlockAndNothingElse) {
          {small_, medium_}) { // a superblock's first block, where a large one would begin
         EXPECT_EQ(found(reinterpret_cast<const void *>(blocks_of(s))), nullptr);
     }
-    segment().shared_lines[20].starts_below = 0;
+    segment().set_large_block(20, Segment::dead);
     EXPECT_EQ(found(at(20)), nullptr);
+}
+
+TEST_F(BlockCheck, FindsNoLargeBlockThatIsHidden) {
+    segment().set_large_block(20, Segment::hidden);
+    EXPECT_EQ(quick_find_large(shared_line_at(address_of(at(20))), address_of(at(20))), nullptr);
+    expect_death(at(20), "0x[0-9a-f]+, which is a cairn_heap's");
+    expect_death(at(20, 16), "0x[0-9a-f]+, which is inside a large block, not its start");
 }
 
 TEST_F(BlockCheck, FindsHugeBlocksByTheirWindow) {

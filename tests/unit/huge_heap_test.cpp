@@ -114,6 +114,17 @@ TEST_F(HugeHeapTest, OnlyTheStartOfALiveBlockIsOne) {
     EXPECT_EQ(heap_.reallocate(p, 50_MiB), nullptr);
 }
 
+TEST_F(HugeHeapTest, AHiddenBlockIsNoneUntilItIsShown) {
+    char *const p = malloc(20_MiB);
+    heap_.set_hidden(p, true);
+    EXPECT_EQ(heap_.size_of(p), 0u);
+    EXPECT_FALSE(heap_.free(p));
+    EXPECT_EQ(heap_.reallocate(p, 50_MiB), nullptr);
+    EXPECT_EQ(heap_.live_bytes(), 20_MiB);
+    heap_.set_hidden(p, false);
+    EXPECT_EQ(heap_.size_of(p), 20_MiB);
+}
+
 TEST_F(HugeHeapTest, AFreedMappingServesTheNextOfItsSize) {
     char *const first = malloc(20_MiB);
     first[0] = 'x';

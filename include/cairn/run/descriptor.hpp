@@ -73,7 +73,7 @@ struct alignas(platform::line_pair) SharedLine {
     std::atomic<std::uint32_t>
         starts_below; ///< tells the starts of blocks that were carved (is_block_start), here of those that
                       ///< begin in the slot; relaxed: a block was carved in its pointer's own history.
-                      ///< Of a large run: 1 while its block is live, else 0
+                      ///< Of a large run: Segment::LargeBlock
     std::atomic<std::uint8_t>
         rest; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
               ///< to a live block, a remnant for any other one

@@ -148,7 +148,7 @@ public:
     }
     void find_in(Segment &segment) {
         for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-            if (segment.kind(slot) == SlotKind::large && !segment.is_live(slot)) {
+            if (segment.kind(slot) == SlotKind::large && segment.large_block(slot) == Segment::dead) {
                 segment.set_kinds(slot, segment.owner_lines[slot].slots, SlotKind::free_dirty);
             } else if (segment.kind(slot) == SlotKind::taken) {
                 segment.set_kinds(slot, 1, SlotKind::free_dirty);

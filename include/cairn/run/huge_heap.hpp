@@ -115,6 +115,12 @@ public:
         return to;
     }
 
+    /// A live block is nobody's, for free() and the others, until it is shown again.
+    void set_hidden(const void *p, bool hidden) {
+        sync::Guard hold(lock_);
+        table_.set_hidden(p, hidden);
+    }
+
     std::size_t live_bytes() const { return table_.live(); }
 
     template <class S>

@@ -19,6 +19,7 @@ struct HugeBlock {
     char *memory = nullptr;
     std::size_t bytes = 0;
     HugeBlock *next = nullptr;
+    bool hidden = false; ///< from find() and remove()
 
     char *end() const { return memory + bytes; }
 };
@@ -50,8 +51,7 @@ public:
     }
 
     void recycle(HugeBlock *block) {
-        block->memory = nullptr;
-        block->next = spare_;
+        *block = {.next = spare_};
         spare_ = block;
     }
 
@@ -80,6 +80,9 @@ public:
         return block;
     }
 
+    /// Whether find() and remove() find the block, which stays in the table.
+    void set_hidden(const void *p, bool hidden) { (*link_to(p, !hidden))->hidden = hidden; }
+
     std::size_t live() const { return live_.load(std::memory_order_relaxed); } ///< bytes; any thread
     std::size_t count() const { return count_; }
 
@@ -101,9 +104,9 @@ private:
 
     static std::size_t bucket_of(const void *p) { return (address_of(p) / window_size) % bucket_count_; }
 
-    HugeBlock **link_to(const void *p) {
+    HugeBlock **link_to(const void *p, bool hidden = false) {
         HugeBlock **at = &buckets_[bucket_of(p)];
-        while (*at != nullptr && (*at)->memory != p) {
+        while (*at != nullptr && ((*at)->memory != p || (*at)->hidden != hidden)) {
             at = &(*at)->next;
         }
         return at;

@@ -48,7 +48,7 @@ public:
         const unsigned slot = segment->slot_of(run.first);
         segment->set_kinds(slot + 1, slots - 1, SlotKind::large_rest);
         segment->set_kinds(slot, 1, SlotKind::large);
-        return begin(run.first, size, alignment);
+        return large_size::begin(run.first, size, alignment);
     }
 
     /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
@@ -60,7 +60,7 @@ public:
         }
         OwnerLine *const spare = spares_.take(who);
         if (spare != nullptr && spare->slots == slots) {
-            return begin(spare, size, alignment);
+            return large_size::begin(spare, size, alignment);
         }
         retire(spare);
         return nullptr;
@@ -96,7 +96,7 @@ public:
         live_.forget();
         runs_.for_each_segment([this](Segment &segment) {
             for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-                if (segment.kind(slot) == SlotKind::large && segment.is_live(slot)) {
+                if (segment.kind(slot) == SlotKind::large && segment.large_block(slot) != Segment::dead) {
                     live_.add(&segment.owner_lines[slot]);
                 }
             }
@@ -111,7 +111,8 @@ public:
     /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.
     Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
         // relaxed: one operation keeps two threads apart; what the run holds is handed over by put(), or by the lock of release().
-        if (shared_of(first)->starts_below.exchange(0, std::memory_order_relaxed) == 0) {
+        if (shared_of(first)->starts_below.exchange(Segment::dead, std::memory_order_relaxed) ==
+            Segment::dead) {
             return Freed::nothing;
         }
         const bool is_long = first->slots > SpareRuns::short_slots;
@@ -156,12 +157,6 @@ public:
 private:
     static unsigned slots_of_alignment(std::size_t alignment) {
         return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
-    }
-
-    static void *begin(OwnerLine *run, std::size_t size, std::size_t alignment) {
-        void *const p = large_size::begin(run, size, alignment);
-        shared_of(run)->starts_below.store(1, std::memory_order_relaxed); // relaxed: in the pointer's history
-        return p;
     }
 
     /// Neither a block nor a spare any more, unless it is nullptr.

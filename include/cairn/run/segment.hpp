@@ -68,9 +68,14 @@ struct Segment {
     // relaxed, load and store: who frees a block has the stores of its slots in the pointer's own history; who
     // looks at free runs holds the lock; any other pointer only needs some answer.
     SlotKind kind(unsigned slot) const { return kinds[slot].load(std::memory_order_relaxed); }
-    /// Whether the block of a `large` slot is live. relaxed: as kind().
-    bool is_live(unsigned slot) const {
-        return shared_lines[slot].starts_below.load(std::memory_order_relaxed) != 0;
+    /// What SharedLine::starts_below says of the block of a `large` slot. hidden: live, but not malloc's (cairn_heap).
+    enum LargeBlock : std::uint32_t { dead, live, hidden };
+    // relaxed: as kind()
+    std::uint32_t large_block(unsigned slot) const {
+        return shared_lines[slot].starts_below.load(std::memory_order_relaxed);
+    }
+    void set_large_block(unsigned slot, LargeBlock state) {
+        shared_lines[slot].starts_below.store(state, std::memory_order_relaxed);
     }
 
     /// Slots of the clean run that ends the segment. For who holds the stripe's lock.

@@ -47,7 +47,8 @@ CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
 CAIRN_INLINE OwnerLine *quick_find_large(SharedLine *shared, std::uintptr_t block) {
     // relaxed: as above
     const bool is_live = Segment::of(block)->kind(Segment::slot_of(block)) == SlotKind::large &&
-                         shared->starts_below.load(std::memory_order_relaxed) != 0 && shared->first == block;
+                         shared->starts_below.load(std::memory_order_relaxed) == Segment::live &&
+                         shared->first == block;
     return CAIRN_LIKELY(is_live) ? owner_line_of(shared) : nullptr;
 }
 

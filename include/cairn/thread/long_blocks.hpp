@@ -62,7 +62,8 @@ public:
         }
         const std::size_t size = huge_.size_of(p);
         if (size == 0) {
-            superblock::invalid("size asked of", p, "which is inside a huge block, not its start");
+            superblock::invalid("size asked of", p,
+                                "which is inside a huge block, not its start, or is a cairn_heap's");
         }
         return size;
     }
@@ -83,9 +84,20 @@ public:
                             : huge_.free(p)            ? Freed::run
                                                        : Freed::nothing;
         if (freed == Freed::nothing) {
-            superblock::invalid("free of", p, "which is free already or inside a block");
+            superblock::invalid("free of", p,
+                                "which is free already or inside a block, or is a cairn_heap's");
         }
         return freed > Freed::kept;
+    }
+
+    /// A live block of whoever hides it: until it is shown again, free, realloc and questions for its size take it for no block.
+    void set_hidden(const void *p, bool hidden) {
+        if (const std::uintptr_t address = address_of(p); in_segment(address)) {
+            Segment::of(address)->set_large_block(Segment::slot_of(address),
+                                                  hidden ? Segment::hidden : Segment::live);
+        } else {
+            huge_.set_hidden(p, hidden);
+        }
     }
 
 private:
