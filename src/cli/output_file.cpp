@@ -88,7 +88,7 @@ void check_output(const fs::path &path, const fs::path &input) {
     if (fs::exists(there) && !fs::is_regular_file(there)) {
         fail(path, "is there, and no regular file");
     }
-    if (access(output_place(path).parent_path().c_str(), W_OK | X_OK) != 0) {
+    if (access((output_place(path).parent_path() / ".").c_str(), W_OK | X_OK) != 0) { // "/.": of a folder
         fail(path, std::strerror(errno));
     }
 }

@@ -418,6 +418,8 @@ mkdir "$scratch/gone"
 (ulimit -f 1 && one_line 1 "File too large" trace -o "$scratch/full" -- true) || exit 1
 [ ! -e "$scratch/full.partial" ] || fail "a file without a trace is left behind"
 one_line 1 "is a folder" trace -o "$scratch" -- true
+touch "$scratch/plain"
+one_line 1 "Not a directory" trace -o "$scratch/plain/" -- true
 one_line 1 "no regular file" trace -o "$scratch/go" -- true # as for a device: it is not replaced
 [ -p "$scratch/go" ] || fail "a pipe was replaced"
 one_line 2 "no program" trace -o "$file"
