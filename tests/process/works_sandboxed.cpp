@@ -22,6 +22,7 @@ constexpr Sandbox sandboxes[] = {
     {"membarrier ENOSYS", {SYS_membarrier, -1}, ENOSYS},
     {"madvise EPERM", {SYS_madvise, -1}, EPERM},
     {"madvise ENOSYS", {SYS_madvise, -1}, ENOSYS},
+    {"mincore EPERM", {SYS_mincore, -1}, EPERM},
     {"mremap ENOSYS", {SYS_mremap, -1}, ENOSYS},
     {"getrandom ENOSYS", {SYS_getrandom, -1}, ENOSYS},
     {"prctl, prlimit EPERM", {SYS_prctl, SYS_prlimit64}, EPERM},

@@ -9,11 +9,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace cairn;
 
@@ -327,6 +333,42 @@ TEST_F(HugeGrowthTest, WhatIsGivenBackOfOneStaysSo) {
     EXPECT_EQ(test::resident(reinterpret_cast<void *>(range), HugeSteps::bytes), slot_size);
     EXPECT_EQ(test::flags_of(reinterpret_cast<void *>(range)).find(" hg"), std::string::npos)
         << "the kernel may put one there again";
+}
+
+/// Bytes of a range that have memory behind them, by another way than mincore.
+std::size_t present(const void *p, std::size_t bytes) {
+    const std::size_t page = platform::vm::page_size();
+    std::vector<std::uint64_t> pages(bytes / page);
+    const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    const auto length = static_cast<ssize_t>(pages.size() * sizeof(std::uint64_t));
+    EXPECT_EQ(pread(map, pages.data(), pages.size() * sizeof(std::uint64_t),
+                    static_cast<off_t>(address_of(p) / page * sizeof(std::uint64_t))),
+              length);
+    close(map);
+    return page * static_cast<std::size_t>(
+                      std::count_if(pages.begin(), pages.end(), [](std::uint64_t at) { return at >> 63; }));
+}
+
+/// In a sandbox without mincore.
+TEST(FaultHugePage, LeavesNothingWhereTheKernelDoesNotSayWhatThereIs) {
+    const auto none_is_left = [] {
+        sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mincore, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | unsigned{EPERM}),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const sock_fprog program{std::size(code), code};
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+            return true;
+        }
+        auto *const range = reinterpret_cast<char *>(
+            align_up(address_of(platform::vm::map(2 * HugeSteps::bytes)), HugeSteps::bytes));
+        return !platform::vm::fault_huge_page(range, HugeSteps::bytes, true) &&
+               present(range, HugeSteps::bytes) == 0;
+    };
+    EXPECT_EXIT(_exit(none_is_left() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(HugeGrowthTest, ThreadsThatGrowTogetherHaveRunsApart) {

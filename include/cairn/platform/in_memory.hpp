@@ -56,8 +56,8 @@ inline bool is_in_memory(const void *p) {
 }
 
 /// Puts one huge page behind a range that has nothing behind it, of the length and alignment of one. False, and it has nothing as
-/// before, where the kernel has none, or gives none to who does not ask (`asks`). The request is taken back at once: the kernel would
-/// put what is given back of the range there again.
+/// before, where the kernel has none, or gives none to who does not ask (`asks`), or does not say: it may have put several small pages
+/// there, or the huge one. The request is taken back at once: the kernel would put what is given back of the range there again.
 inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
     if (asks && !huge_pages(p, bytes, true)) {
         return false;
@@ -66,7 +66,7 @@ inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
     if (asks) {
         huge_pages(p, bytes, false);
     }
-    return is_in_memory(static_cast<char *>(p) + bytes - page_size()) || !purge(p, page_size());
+    return is_in_memory(static_cast<char *>(p) + bytes - page_size()) || !purge(p, bytes);
 }
 
 } // namespace cairn::platform::vm
