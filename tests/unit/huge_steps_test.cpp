@@ -125,6 +125,8 @@ public:
     using RunHeap::RunHeap;
     /// As another thread would.
     bool begin_a_step() { return steps_.begin(1, {HugeSteps::least, 0, 0, SIZE_MAX}); }
+    /// As if all went well so far.
+    void ask_at_once() { steps_ = asking(); }
     /// Whether a step would take no new address space.
     bool has_range() {
         OwnerLine *const range =
@@ -333,6 +335,19 @@ TEST_F(HugeGrowthTest, WhatIsGivenBackOfOneStaysSo) {
     EXPECT_EQ(test::resident(reinterpret_cast<void *>(range), HugeSteps::bytes), slot_size);
     EXPECT_EQ(test::flags_of(reinterpret_cast<void *>(range)).find(" hg"), std::string::npos)
         << "the kernel may put one there again";
+}
+
+/// Apart from each other they are two mappings each, though none comes by a huge page.
+TEST_F(HugeGrowthTest, ManyStepsAreFewMappings) {
+    const NoHugePages none;
+    fill();
+    for (unsigned i = 0; i < 600; ++i) {
+        ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
+        runs_.ask_at_once();
+        allocate();
+        allocate(HugeSteps::slots - 1);
+    }
+    EXPECT_LT(test::mappings(), 1000U);
 }
 
 /// Bytes of a range that have memory behind them, by another way than mincore.

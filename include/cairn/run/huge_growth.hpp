@@ -4,7 +4,8 @@
 //
 // Adds:    2 MiB that nothing has used yet become a free run that is resident.
 // Needs:   RunGrowth; HugeSteps for whether and when.
-// Keeps:   the run lies free within what may lie free beside superblocks, so the invariant of that border holds as it did.
+// Keeps:   the run lies free within what may lie free beside superblocks, so the invariant of that border holds as it did; the mappings
+//          of the process stay few: there is no way back to one that was asked nothing, so each row of such ranges is one of its own.
 // Threads: any; the lock of growth, not held while the kernel clears the page.
 // Cost:    that of HugeSteps, for 32 superblocks.
 // Source:  docs/decisions/a-large-process-grows-by-huge-pages.md
@@ -12,6 +13,8 @@
 
 #include <cairn/run/huge_steps.hpp>
 #include <cairn/run/run_growth.hpp>
+
+#include <bit>
 
 namespace cairn {
 
@@ -31,6 +34,11 @@ protected:
     void reset_after_fork() {
         RunGrowth::reset_after_fork();
         steps_.forget();
+    }
+
+    /// The end of a segment was unmapped, and is a new mapping when it comes back.
+    void forget_asked_locked(Segment &segment) {
+        set_asked_locked(segment, segment.asked & ((1u << segment.mapped_slots / HugeSteps::slots) - 1));
     }
 
     HugeSteps steps_;
@@ -73,9 +81,34 @@ private:
         }
         if (run == nullptr) {
             steps_.leave_out();
+        } else if (steps_.asks() && !may_ask_locked(run)) {
+            PurgingRuns &stripe = stripes_.of(run);
+            sync::Guard hold_stripe(stripe.lock());
+            stripe.runs().put(run, true);
+            steps_.end(HugeSteps::Got::nothing, line_.total());
+            run = nullptr;
         }
         return run;
     }
+
+    /// Whether it adds to a row, or there may be one more: two mappings each.
+    bool may_ask_locked(const OwnerLine *range) {
+        constexpr unsigned most_rows = 256;
+        Segment &segment = *Segment::of(range);
+        const unsigned asked = segment.asked | 1u << segment.slot_of(range) / HugeSteps::slots;
+        const bool may = rows_of(asked) <= rows_of(segment.asked) || rows_ < most_rows;
+        set_asked_locked(segment, may ? asked : segment.asked);
+        return may;
+    }
+    void set_asked_locked(Segment &segment, unsigned asked) {
+        rows_ += rows_of(asked) - rows_of(segment.asked);
+        segment.asked = asked;
+    }
+    static unsigned rows_of(unsigned asked) {
+        return static_cast<unsigned>(std::popcount(asked & ~(asked << 1)));
+    }
+
+    unsigned rows_ = 0; ///< in all segments; a fork's child may be one off
 };
 
 } // namespace cairn

@@ -52,6 +52,7 @@ struct Segment {
     bool has_guard;        ///< its last slot is mapped too
     Segment *next_to_grow;
     unsigned stripe; ///< whose its free runs are (RunStripes); for good
+    unsigned asked;  ///< a bit for each 2 MiB: a huge page was asked for there (HugeGrowth)
 
     static Segment *of(std::uintptr_t address) {
         return reinterpret_cast<Segment *>(align_down(address, window_size));
