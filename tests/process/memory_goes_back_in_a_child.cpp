@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The child of a fork frees the 512 MiB that it has inherited, of the thread that forks and of another, and calls no more: a
-// second later no more than 32 MiB are resident, though it has no helper thread. One that goes on with bursts has got one.
+// second later no more than 32 MiB are resident, though it has no helper thread. One that goes on with bursts has got one. And one whose
+// parent has but small blocks, all of a thread that the child has not got, and that never allocates, gives that back as well.
 #include "process_test.hpp"
 
 #include <sys/stat.h>
@@ -48,7 +49,7 @@ static void sleeps(const char *when) {
     CHECK(after <= 32 * MiB);
 }
 
-static void child() {
+static void frees_all() {
     alarm(hang_limit);
     for (auto &thread : lists) {
         for (Node *list : thread) {
@@ -57,16 +58,38 @@ static void child() {
     }
     sleeps("what was inherited is freed");
     CHECK(threads() == 1); // free starts none
+}
+
+static void frees_and_goes_on() {
+    frees_all();
     for (int i = 0; i < 3; ++i) {
         free_all(burst(128 * MiB, 5000));
     }
     CHECK(threads() == 2);
     sleeps("bursts of the child's own");
-    _exit(0);
+}
+
+static void in_a_child(void (*does)()) {
+    const pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        does();
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 int main() {
     alarm(hang_limit);
+    in_threads(1, [](unsigned) {
+        lists[1][0] = burst(128 * MiB, sizes[0]);
+        lists[1][1] = burst(128 * MiB, sizes[1]);
+    });
+    in_a_child(frees_all);
+    free_all(lists[1][0]);
+    free_all(lists[1][1]);
     for (unsigned i = 0; i < 4; ++i) {
         lists[0][i] = burst(64 * MiB, sizes[i]);
     }
@@ -80,14 +103,7 @@ int main() {
         }
         pthread_barrier_wait(&barrier);
         if (who == 1) {
-            const pid_t pid = fork();
-            CHECK(pid >= 0);
-            if (pid == 0) {
-                child();
-            }
-            int status = 0;
-            CHECK(waitpid(pid, &status, 0) == pid);
-            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+            in_a_child(frees_and_goes_on);
         }
         pthread_barrier_wait(&barrier);
     });

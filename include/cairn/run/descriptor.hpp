@@ -28,6 +28,7 @@ enum class Place : std::uint8_t {
     partial, ///< in a fullness group
     full,    ///< nothing to allocate until blocks come back
     empty,   ///< no live block: may be formatted for any class
+    orphan,  ///< a fork has lost its heap, and nobody has looked at it since
 };
 
 /// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock; but for `strangers`.

@@ -149,15 +149,21 @@ private:
 
     /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay in its list.
     PendingSuperblocks *look_at(OwnerLine *s) {
-        sync::Guard hold(lock_);
-        // relaxed: under the lock
-        const RemoteWord word{remote_of(s)->word.load(std::memory_order_relaxed)};
-        if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
-            return notices_.deliver(s, word.owner());
+        {
+            sync::Guard hold(lock_);
+            // relaxed: under the lock
+            const RemoteWord word{remote_of(s)->word.load(std::memory_order_relaxed)};
+            if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
+                return notices_.deliver(s, word.owner());
+            }
+            if (s->place != Place::orphan) {
+                stock_.take_out(s);
+                Notice::let_go(s, /*told=*/true);
+                stock_.put(s, s->last_heap);
+                return nullptr;
+            }
         }
-        stock_.take_out(s);
-        Notice::let_go(s, /*told=*/true);
-        stock_.put(s, s->last_heap);
+        orphans_.adopt(s);
         return nullptr;
     }
 

@@ -101,12 +101,19 @@ public:
         return true;
     }
 
-    /// Nobody's, and nobody tells of it, however many blocks are freed, until let_go(). In the child of a fork, which is alone: relaxed.
-    static void hush(OwnerLine *s) {
+    /// Nobody's, with the next threshold. In the child of a fork, which is alone: relaxed.
+    static void orphan(OwnerLine *s) {
         constexpr std::uint64_t list = RemoteWord::head_mask | RemoteWord::count_mask;
         RemoteLine *const line = remote_of(s);
-        line->notify.store(UINT16_MAX, std::memory_order_relaxed); // more than there are blocks
-        line->word.store(line->word.load(std::memory_order_relaxed) & list, std::memory_order_relaxed);
+        const RemoteWord word{line->word.load(std::memory_order_relaxed) & list};
+        line->notify.store(next(s, word), std::memory_order_relaxed);
+        line->word.store(word.bits, std::memory_order_relaxed);
+    }
+
+    /// As if its notice were on its way: false if it is. relaxed: what it hands over is under the lock.
+    static bool claim(OwnerLine *s) {
+        const RemoteWord word{remote_of(s)->word.fetch_or(RemoteWord::queued_bit, std::memory_order_relaxed)};
+        return !word.queued();
     }
 
 private:

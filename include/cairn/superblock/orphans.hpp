@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Orphans: the superblocks whose owners the child of a fork does not have, until the global heap needs one.
+// Orphans: the superblocks whose owners the child of a fork does not have, until the global heap needs one, or much was freed of it.
 //
-// Adds:    put; adopt, by which they come into the stock.
+// Adds:    put; adopt, by which they come into the stock: all, or one.
 // Needs:   SuperblockMaker, Stock and the lock over it.
 // Keeps:   their blocks are not looked at before. A child that only loads another program need not read, page by page, what lies free in
 //          its parent, and of pages that the parent keeps from its children (MADV_DONTFORK) there is nothing to be read.
@@ -25,16 +25,28 @@ public:
 
     void put(OwnerLine *s) {
         set_owner(s, nullptr);
-        Notices<Discipline>::hush(s);
+        Notices<Discipline>::orphan(s);
+        s->place = Place::orphan;
         list_.push_front(s);
         any_.store(true, std::memory_order_relaxed);
     }
 
-    /// All of them, if there are any.
+    /// All of them, if there are any, but for those that another thread is just about to tell of.
     CAIRN_INLINE void adopt() {
         if (CAIRN_UNLIKELY(any_.load(std::memory_order_relaxed))) {
             adopt_all();
         }
+    }
+
+    /// One that the caller tells of.
+    void adopt(OwnerLine *s) {
+        SuperblockList empties;
+        {
+            sync::Guard hold(lock_);
+            list_.remove(s);
+            adopt_locked(s, empties);
+        }
+        unmake(empties);
     }
 
     void forget() {
@@ -47,15 +59,25 @@ private:
         SuperblockList empties;
         {
             sync::Guard hold(lock_);
+            SuperblockList told;
             while (OwnerLine *const s = list_.front()) {
                 list_.remove(s);
-                superblock::recount(s);
-                // Who tells of it already waits for the lock, and looks for it in the stock: it has a live block then.
-                Notices<Discipline>::let_go(s, /*told=*/false);
-                s->accounted != 0 ? stock_.put(s, 0) : empties.push_front(s);
+                Notices<Discipline>::claim(s) ? adopt_locked(s, empties) : told.push_front(s);
             }
+            list_ = told;
             any_.store(false, std::memory_order_relaxed);
         }
+        unmake(empties);
+    }
+
+    void adopt_locked(OwnerLine *s, SuperblockList &empties) {
+        superblock::recount(s);
+        // Who tells of it already, of what was freed since, waits for the lock, and looks for it in the stock: it has a live block then.
+        Notices<Discipline>::let_go(s, /*told=*/false);
+        s->accounted != 0 ? stock_.put(s, 0) : empties.push_front(s);
+    }
+
+    void unmake(SuperblockList &empties) {
         while (OwnerLine *const s = empties.front()) {
             empties.remove(s);
             maker_.unmake(s);

@@ -48,6 +48,7 @@ public:
             break;
         case Place::current:
         case Place::nowhere:
+        case Place::orphan:
             break;
         }
         s->place = Place::nowhere;
