@@ -79,6 +79,7 @@ public:
     using Classes = Subject::SizeClasses;
     using Limits = Bound<Subject>;
     using Heap = Subject::Heap;
+    using Discipline = Subject::Emptiness;
 
     struct Block {
         void *p;
@@ -107,6 +108,11 @@ public:
     double live() const { return live_; }
     double peak() const { return peak_; }
 
+    /// As the malloc has it, but for the kit: below that nothing is growth. What is not touched is none of it.
+    void set_small_process(std::size_t bytes) {
+        subject_.levels().registry().set_small_process(subject_.levels().runs(), bytes);
+    }
+
     /// Thread t does something, while all others sleep.
     void act(unsigned t, const std::function<void()> &what) { actors_[t]->act(what); }
 
@@ -129,7 +135,8 @@ public:
                 segments_.insert(Segment::of(address_of(p)));
                 if (const auto now = subject_.levels().global().counters(); now.fresh != before.fresh) {
                     const bool grown = subject_.levels().resident_bytes() > most_resident_ &&
-                                       unused < Limits::span_of_class(c);
+                                       unused < Limits::span_of_class(c) &&
+                                       !subject_.levels().runs().line().is_small();
                     look(grown ? heaps_[t] : nullptr, now.to_global == before.to_global ? c : Classes::count);
                 }
             }

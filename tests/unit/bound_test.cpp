@@ -148,6 +148,31 @@ TEST(Bound, BinsFillBehindSuperblocksThatGo) {
     stage.clear();
 }
 
+/// Below the floor nobody economises, and each in turn takes its part of it, frees most of that and sleeps. What grows beyond it visits all.
+TEST(Bound, SmallProcess) {
+    for (const unsigned threads : {1u, 2u, 4u, 5u, 7u, 8u, 16u, 21u, 22u, 64u}) {
+        for (const std::size_t size : {64u, 8192u}) {
+            Stage stage(threads);
+            stage.set_small_process(24_MiB);
+            const unsigned c = class_of(size);
+            const std::size_t floor =
+                std::min<std::size_t>(24_MiB, Stage::Discipline::small_process(threads));
+            for (unsigned t = 0; t < threads; ++t) {
+                stage.allocate(t, c, floor / threads);
+                unsigned n = 0;
+                stage.free(t, t, c, [&](const Block &) { return ++n % 64 != 0; });
+            }
+            const double before = stage.worst_memory();
+            stage.allocate(0, c, floor + 4_MiB);
+            EXPECT_LT(before, 1) << threads;
+            std::printf("%u heaps, blocks of %zu: %.2f of the bound below the floor, %.2f above\n", threads,
+                        size, before, stage.worst_memory());
+            stage.clear();
+            stage.set_small_process(0);
+        }
+    }
+}
+
 /// As much as possible is free of each superblock without anybody having been told.
 TEST(Bound, NobodyIsTold) {
     Stage stage(6);
