@@ -6,7 +6,7 @@
 // Needs:   vm.hpp.
 // Errors:  false, and nothing has changed; errno is never touched.
 // Threads: any; the range is the caller's.
-// Cost:    a system call or two, four or five and the clearing of 2 MiB for a huge page.
+// Cost:    a system call or two, three or four and the clearing of 2 MiB for a huge page.
 // Source:  docs/decisions/calloc-asks-what-is-in-memory.md, docs/decisions/a-large-process-grows-by-huge-pages.md
 #pragma once
 

@@ -2,9 +2,9 @@
 //
 // Address space: aligned ranges from the operating system, the source of everything above.
 //
-// Adds:    take(bytes): a range that starts on a window border; extend; give back.
+// Adds:    take(bytes): a range that starts on a window border; extend; give back; reserve: a window that is used in parts.
 // Needs:   WindowPlaces.
-// Keeps:   never reserves more than is asked for, so it works under `ulimit -v`.
+// Keeps:   takes no more than is asked for, so it works under `ulimit -v`; step() says where that is short.
 // Threads: the caller holds a lock.
 // Errors:  nullptr, when the kernel or a limit says no.
 // Cost:    that of WindowPlaces.

@@ -9,7 +9,7 @@
 //          unasked is left alone; one that has none to give, or takes long to make one, is asked again after twice as much growth as
 //          the last time.
 // Threads: the caller holds a lock, but not for fault(), nor for asks() between begin() and end().
-// Cost:    fault(): four or five system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
+// Cost:    fault(): three or four system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
 // Source:  docs/decisions/a-large-process-grows-by-huge-pages.md
 #pragma once
 
@@ -34,8 +34,8 @@ public:
 
     constexpr HugeSteps() = default;
 
-    /// What a heap of runs has: bytes that are resident; of these, such as lie free; what its superblocks have not touched; by how
-    /// much it has ever grown.
+    /// What a heap of runs has: bytes that are resident, as far as is known: of long blocks all, and of huge ones; of these, such as lie
+    /// free; what its superblocks have not touched; by how much it has ever grown.
     struct Memory {
         std::size_t resident, dirty, untouched, growth;
     };

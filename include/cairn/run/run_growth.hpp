@@ -7,7 +7,7 @@
 // Keeps:   when new memory is taken, what lies free is within PurgingRuns' limits, or as much of it goes back.
 // Threads: any; one lock, under which a stripe's may be taken, and which is not held while the kernel purges.
 // Errors:  no run when the operating system has none.
-// Cost:    a lock; a system call for 32 MiB of new address space at a time.
+// Cost:    a lock; a system call for new address space, an eighth of what there is at a time (window_parts).
 // Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 

@@ -8,7 +8,7 @@
 // Threads: any; a stripe's lock, and one more where memory grows, held for some tens of instructions, never while the
 //          kernel purges.
 // Errors:  nullptr when neither the free runs nor the operating system can serve.
-// Cost:    a lock and a bitmap search; a system call for 32 MiB of new address space at a time.
+// Cost:    a lock and a bitmap search; a system call for new address space, an eighth of what there is at a time (window_parts).
 // Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 

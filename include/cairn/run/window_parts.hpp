@@ -6,7 +6,7 @@
 // Needs:   AddressSpace.
 // Keeps:   a small process may use little more than it needs: that is what the kernel charges (overcommit mode 2) and what a
 //          process that locks its memory has resident. The rest of the window is reserved, so that nothing else is mapped there;
-//          where address space is limited it is not mapped at all.
+//          where address space is limited to less than 1 GiB it is not mapped at all.
 // Threads: the caller holds a lock.
 // Errors:  nullptr or 0: nothing has changed.
 // Cost:    a system call for an eighth of what the process has, 2 MiB at least, 32 MiB at most.
