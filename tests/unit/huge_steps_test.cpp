@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -125,6 +126,9 @@ public:
     using RunHeap::RunHeap;
     /// As another thread would.
     bool begin_a_step() { return steps_.begin(1, {HugeSteps::least, 0, 0, SIZE_MAX}); }
+    /// The halves of a step.
+    OwnerLine *begin_one() { return begin_step(1, 0); }
+    void go_on(OwnerLine *range) { step(range, 1, Touched::now); }
     /// As if all went well so far.
     void ask_at_once() { steps_ = asking(); }
     /// Whether a step would take no new address space.
@@ -241,6 +245,34 @@ TEST_F(HugeGrowthTest, WhereAddressSpaceIsShortItIsNotTakenForOne) {
     ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
     allocate();
     EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes - slot_size) << "and later it is";
+}
+
+TEST_F(HugeGrowthTest, WhoIsOutOfMemoryWaitsForWhatAStepHas) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    fill();
+    OwnerLine *const last = const_cast<OwnerLine *>(allocate(HugeSteps::slots, HugeSteps::slots));
+    OwnerLine *range = nullptr;
+    std::binary_semaphore has_begun{0};
+    std::thread other([&] {
+        has_begun.acquire();
+        usleep(20'000);
+        runs_.go_on(range);
+    });
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    const rlimit limit{test::address_space(), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    while (allocate() != nullptr) {
+    }
+    runs_.release(last, /*clean=*/true);
+    range = runs_.begin_one();
+    EXPECT_EQ(range, last);
+    has_begun.release();
+    EXPECT_NE(allocate(), nullptr);
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    other.join();
 }
 
 TEST_F(HugeGrowthTest, NorWhereMuchLiesFreeOrSuperblocksAreTouchedInPart) {

@@ -41,13 +41,6 @@ protected:
         set_asked_locked(segment, segment.asked & ((1u << segment.mapped_slots / HugeSteps::slots) - 1));
     }
 
-    HugeSteps steps_;
-
-private:
-    static constexpr RunsKept kept_ = PurgingRuns::beside_superblocks;
-    static_assert(HugeSteps::fraction >= kept_.fraction);
-    static constexpr std::size_t unused_ = 8; ///< an eighth of what is resident
-
     /// So many slots of the range; the others become free, with memory or without. Where a huge page was not to be had it is not tried
     /// there again: the kernel has made a page table.
     Run step(OwnerLine *range, unsigned slots, Touched touched) {
@@ -58,6 +51,7 @@ private:
             sync::Guard hold(lock_);
             PurgingRuns &stripe = stripes_.of(range);
             sync::Guard hold_stripe(stripe.lock());
+            stripe.is_back_locked();
             stripe.runs().shorten(range, slots, clean);
             steps_.end(got, line_.total());
             clean ? void(noted_locked({range, true, true}, touched)) : void();
@@ -81,15 +75,25 @@ private:
         }
         if (run == nullptr) {
             steps_.leave_out();
-        } else if (steps_.asks() && !may_ask_locked(run)) {
-            PurgingRuns &stripe = stripes_.of(run);
-            sync::Guard hold_stripe(stripe.lock());
+            return nullptr;
+        }
+        PurgingRuns &stripe = stripes_.of(run);
+        sync::Guard hold_stripe(stripe.lock());
+        if (steps_.asks() && !may_ask_locked(run)) {
             stripe.runs().put(run, true);
             steps_.end(HugeSteps::Got::nothing, line_.total());
-            run = nullptr;
+            return nullptr;
         }
+        stripe.leaves_locked();
         return run;
     }
+
+    HugeSteps steps_;
+
+private:
+    static constexpr RunsKept kept_ = PurgingRuns::beside_superblocks;
+    static_assert(HugeSteps::fraction >= kept_.fraction);
+    static constexpr std::size_t unused_ = 8; ///< an eighth of what is resident
 
     /// Whether it adds to a row, or there may be one more: two mappings each.
     bool may_ask_locked(const OwnerLine *range) {

@@ -89,8 +89,10 @@ public:
     std::size_t refused_bytes() const { return refused_.load(std::memory_order_relaxed); }
     void forget_refused() { refused_.store(0, std::memory_order_relaxed); }
 
-    /// Whether runs are on their way to the kernel.
+    /// Whether runs are on their way to the kernel, or with one for whom it makes a huge page.
     bool in_flight_locked() const { return in_flight_ != 0; }
+    void leaves_locked() { ++in_flight_; }
+    void is_back_locked() { --in_flight_; }
 
     /// The lists are empty then, to be filled by what the slots say.
     void repair_after_fork() {
@@ -142,7 +144,7 @@ private:
 
     sync::Lock lock_{sync::Rank::stripe};
     FreeRuns free_;
-    unsigned in_flight_ = 0; ///< runs on their way to the kernel
+    unsigned in_flight_ = 0; ///< runs that come back soon
     std::size_t purged_ = 0;
     std::size_t purges_ = 0;
     std::atomic<std::size_t> refused_{0}; ///< relaxed: a hint by itself

@@ -109,7 +109,7 @@ public:
         }
     }
 
-    /// Out of memory: lets other threads come back with the runs that they are purging. False when there are none.
+    /// Out of memory: lets other threads come back with the runs that they are purging, or faulting. False when there are none.
     bool wait_for_others(int tries) {
         const bool some = any([](PurgingRuns &stripe) {
             sync::Guard hold(stripe.lock());
