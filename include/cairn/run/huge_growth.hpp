@@ -14,6 +14,7 @@
 #include <cairn/run/huge_steps.hpp>
 #include <cairn/run/run_growth.hpp>
 
+#include <algorithm>
 #include <bit>
 
 namespace cairn {
@@ -95,9 +96,10 @@ private:
     static_assert(HugeSteps::fraction >= kept_.fraction);
     static constexpr std::size_t unused_ = 8; ///< an eighth of what is resident
 
-    /// Whether it adds to a row, or there may be one more: two mappings each.
+    /// Whether it adds to a row, or there may be one more: two mappings each. Rows end where windows do, so of what is dense there may be
+    /// one for each, up to a quarter of the mappings that a process may have.
     bool may_ask_locked(const OwnerLine *range) {
-        constexpr unsigned most_rows = 256;
+        const std::size_t most_rows = std::clamp<std::size_t>(segments_.bytes() / window_size, 256, 8192);
         Segment &segment = *Segment::of(range);
         const unsigned asked = segment.asked | 1u << segment.slot_of(range) / HugeSteps::slots;
         const bool may = rows_of(asked) <= rows_of(segment.asked) || rows_ < most_rows;
