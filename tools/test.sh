@@ -25,9 +25,12 @@ for preset in $presets; do
     debug) kit=OFF ;; # the sanitizers' builds have assertions too: no need of these tests in a third one
     *) kit=ON ;;
     esac
+    programs='' # under a library that is preloaded: those of the first build are good for all
+    [ "$preset" = release ] || programs=$root/build/release/bin/process
     (
         flock -n 9 || { echo "cairn: waiting for another build of this tree" >&2 && flock 9; }
-        cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$more -DCAIRN_PROGRAM=$more -DCAIRN_FAMILY=$more "-DCAIRN_KIT_TESTS=$kit" >build/test/configure.log 2>&1 || {
+        cmake --preset "$preset" -DCAIRN_TESTS=ON -DCAIRN_BENCH=$more -DCAIRN_PROGRAM=$more -DCAIRN_FAMILY=$more "-DCAIRN_KIT_TESTS=$kit" \
+            "-DCAIRN_PROCESS_PROGRAMS=$programs" >build/test/configure.log 2>&1 || {
             cat build/test/configure.log >&2
             exit 1
         }
