@@ -12,7 +12,7 @@ if(CAIRN_SANITIZER AND NOT CAIRN_SANITIZER STREQUAL "thread" AND CMAKE_CXX_COMPI
   set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 endif()
 # Half the compile time of g++'s. With ThreadSanitizer tests take 1.5 times as long, otherwise unit tests three times and the others 1.4
-# times, which is less than what compiling saves.
+# times, which is less than what compiling saves; but not for the concurrent tests (tests/CMakeLists.txt).
 if(CAIRN_SANITIZER AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
 endif()
