@@ -39,18 +39,16 @@ mkdir "$scratch/home"
 export inputs scratch CAIRN_TEST_SCRATCH=$scratch
 
 # Kills whatever carries this test's mark in its environment: servers that left the process group, for example. Until there is
-# nothing more: one may start another while it is looked for.
+# nothing more: one may start another while it is looked for. One grep for all of them, which has not the mark itself.
 stop_leftovers() {
     local environment pid found=1 times
     for ((times = 0; found && times < 100; times++)); do
         found=
-        for environment in /proc/[0-9]*/environ; do
-            if grep -qzxF "CAIRN_TEST_SCRATCH=$scratch" "$environment" 2>/dev/null; then
-                pid=${environment#/proc/}
-                kill -KILL "${pid%/environ}" 2>/dev/null || true
-                found=1
-            fi
-        done
+        while read -r environment; do
+            pid=${environment#/proc/}
+            kill -KILL "${pid%/environ}" 2>/dev/null || true
+            found=1
+        done < <(env -u CAIRN_TEST_SCRATCH grep -lzxF "CAIRN_TEST_SCRATCH=$scratch" /proc/[0-9]*/environ 2>/dev/null)
     done
 }
 
