@@ -28,7 +28,7 @@ def search(model, definitions, compiler, cycles):
         subprocess.run(["spin", "-a", *definitions, model], cwd=folder, check=True, stdout=subprocess.PIPE)
         # Models are small: an optimised search takes longer to compile than it saves.
         subprocess.run([compiler, "-O0", "-w", "-DNP" if cycles else "-DSAFETY", "-DNOFAIR", "-o", "pan", "pan.c"], cwd=folder, check=True)
-        said = subprocess.run(["./pan", "-m1000000", "-w20"] + ["-l"] * cycles, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+        said = subprocess.run(["./pan", "-m1000000", "-w22"] + ["-l"] * cycles, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
     errors = re.search(r"errors: (\d+)", said)
     states = re.search(r"(\d+) states, stored", said)
     # A search that ran out of something has shown nothing.
