@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// 1,200 threads at one time, each with blocks; all end, and the next 1,200 need no more memory than they did.
+// 1,200 threads at one time, each with blocks; all end, and the next 1,200 need no more memory than they did. Of the first ones some may
+// wait so long, on a busy machine, that others take from their heaps what they do not use.
 #include "process_test.hpp"
 
 using namespace process_test;
@@ -29,7 +30,7 @@ int main() {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 64 * KiB);
-    std::size_t peaks[2] = {};
+    std::size_t peaks[3] = {};
     for (std::size_t &peak : peaks) {
         pthread_barrier_init(&barrier, nullptr, count);
         for (pthread_t &thread : threads) {
@@ -42,6 +43,7 @@ int main() {
         }
         peak = peak_resident();
     }
-    dprintf(1, "peak %.1f MiB, then %.1f MiB\n", mebibytes(peaks[0]), mebibytes(peaks[1]));
-    CHECK(peaks[1] < peaks[0] + 16 * MiB);
+    dprintf(1, "peaks of %.1f, %.1f and %.1f MiB\n", mebibytes(peaks[0]), mebibytes(peaks[1]),
+            mebibytes(peaks[2]));
+    CHECK(peaks[2] < peaks[1] + 16 * MiB);
 }
