@@ -2,6 +2,9 @@
 //
 // The frees that say what they free, with a look at whether it is so. They take the place of those of src/malloc/, which
 // do not look.
+//
+// A program may have its own operator delete and leave the forms that say a size or an alignment: those go through the program's then,
+// as in src/malloc/new_delete.cpp. Its blocks are none of this heap, and there is nothing to look at.
 #include <src/family/process_heap.hpp>
 
 #include <new>
@@ -45,27 +48,61 @@ CAIRN_STRICT void free_aligned_sized(void *p, std::size_t alignment, std::size_t
 }
 }
 
+// As they are here, whatever a program has.
+extern "C" {
+[[gnu::alias("_ZdlPv"), gnu::visibility("hidden")]] void cairn_own_delete(void *p) noexcept;
+[[gnu::alias("_ZdaPv"), gnu::visibility("hidden")]] void cairn_own_delete_array(void *p) noexcept;
+[[gnu::alias("_ZdlPvSt11align_val_t"), gnu::visibility("hidden")]] void
+cairn_own_delete_aligned(void *p, std::align_val_t) noexcept;
+[[gnu::alias("_ZdaPvSt11align_val_t"), gnu::visibility("hidden")]] void
+cairn_own_delete_array_aligned(void *p, std::align_val_t) noexcept;
+}
+
+namespace {
+
+using Plain = void (*)(void *) noexcept;
+using Aligned = void (*)(void *, std::align_val_t) noexcept;
+
+/// Through the loader's tables: the program's own where it has one.
+template <class Form>
+bool is_replaced(Form in_use, Form own) {
+    asm("" : "+r"(in_use)); // the compiler takes them for one
+    return in_use != own;
+}
+
+} // namespace
+
 CAIRN_STRICT void operator delete(void *p) noexcept {
     heap.free(p);
 }
 CAIRN_STRICT void operator delete[](void *p) noexcept {
-    heap.free(p);
+    is_replaced<Plain>(&::operator delete, cairn_own_delete) ? ::operator delete(p) : heap.free(p);
 }
 CAIRN_STRICT void operator delete(void *p, std::size_t size) noexcept {
-    free_checked(p, size, 1);
-}
-CAIRN_STRICT void operator delete[](void *p, std::size_t size) noexcept {
-    free_checked(p, size, 1);
-}
-CAIRN_STRICT void operator delete(void *p, std::size_t size, std::align_val_t alignment) noexcept {
-    free_checked(p, size, static_cast<std::size_t>(alignment));
-}
-CAIRN_STRICT void operator delete[](void *p, std::size_t size, std::align_val_t alignment) noexcept {
-    free_checked(p, size, static_cast<std::size_t>(alignment));
+    is_replaced<Plain>(&::operator delete, cairn_own_delete) ? ::operator delete(p)
+                                                             : free_checked(p, size, 1);
 }
 CAIRN_STRICT void operator delete(void *p, std::align_val_t alignment) noexcept {
     free_aligned(p, alignment);
 }
 CAIRN_STRICT void operator delete[](void *p, std::align_val_t alignment) noexcept {
-    free_aligned(p, alignment);
+    is_replaced<Aligned>(&::operator delete, cairn_own_delete_aligned) ? ::operator delete(p, alignment)
+                                                                       : free_aligned(p, alignment);
+}
+CAIRN_STRICT void operator delete(void *p, std::size_t size, std::align_val_t alignment) noexcept {
+    is_replaced<Aligned>(&::operator delete, cairn_own_delete_aligned)
+        ? ::operator delete(p, alignment)
+        : free_checked(p, size, static_cast<std::size_t>(alignment));
+}
+CAIRN_STRICT void operator delete[](void *p, std::size_t size) noexcept {
+    is_replaced<Plain>(&::operator delete[], cairn_own_delete_array) ||
+            is_replaced<Plain>(&::operator delete, cairn_own_delete)
+        ? ::operator delete[](p)
+        : free_checked(p, size, 1);
+}
+CAIRN_STRICT void operator delete[](void *p, std::size_t size, std::align_val_t alignment) noexcept {
+    is_replaced<Aligned>(&::operator delete[], cairn_own_delete_array_aligned) ||
+            is_replaced<Aligned>(&::operator delete, cairn_own_delete_aligned)
+        ? ::operator delete[](p, alignment)
+        : free_checked(p, size, static_cast<std::size_t>(alignment));
 }
