@@ -86,9 +86,9 @@ broken = [
      "left_.store(tray->next_wanted, std::memory_order_relaxed);\n        tray->wanted.exchange(false, std::memory_order_acq_rel);",
      "tray->wanted.exchange(false, std::memory_order_acq_rel);\n        left_.store(tray->next_wanted, std::memory_order_relaxed);",
      "a heap may be added again before its link is read", ["flagship", "lists"]),
-    ("run/large_heap.hpp", "shared_of(first)->starts_below.exchange(0, std::memory_order_relaxed) == 0",
-     "shared_of(first)->starts_below.load(std::memory_order_relaxed) == 0 ||\n            "
-     "(shared_of(first)->starts_below.store(0, std::memory_order_relaxed), false)", "two frees of one long block both count", ["runs"]),
+    ("run/large_heap.hpp", "block.exchange(Segment::dead, std::memory_order_relaxed) == Segment::dead",
+     "block.load(std::memory_order_relaxed) == Segment::dead ||\n            "
+     "(block.store(Segment::dead, std::memory_order_relaxed), false)", "two frees of one long block both count", ["runs"]),
     ("run/large_heap.hpp", "spare != nullptr && spare->slots == slots", "spare != nullptr", "a spare of another length is handed out", ["runs"]),
     ("run/large_heap.hpp", "        retire(spare);\n        return nullptr;", "        return nullptr;", "a spare of another length is lost", ["runs"]),
     ("run/spare_runs.hpp", "run_of(places_[who % places].word.exchange(0, std::memory_order_acquire))",

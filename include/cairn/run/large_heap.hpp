@@ -111,8 +111,8 @@ public:
     /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.
     Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
         // relaxed: one operation keeps two threads apart; what the run holds is handed over by put(), or by the lock of release().
-        if (shared_of(first)->starts_below.exchange(Segment::dead, std::memory_order_relaxed) ==
-            Segment::dead) {
+        auto &block = shared_of(first)->starts_below;
+        if (block.exchange(Segment::dead, std::memory_order_relaxed) == Segment::dead) {
             return Freed::nothing;
         }
         const bool is_long = first->slots > SpareRuns::short_slots;
