@@ -70,13 +70,19 @@ void in_child() {
     }
 }
 
+void let_purger_leave() {
+    const int saved = errno;
+    purger::before_fork();
+    errno = saved;
+}
+
 /// Early, since the handlers of the child run in the order of their registration: those of a library that is
 /// loaded after us may need the heap.
 void watch_forks() {
     constinit static std::atomic<bool> watching{false};
     // relaxed: that it is one exchange lets one caller register them.
     if (!watching.exchange(true, std::memory_order_relaxed)) {
-        pthread_atfork(nullptr, nullptr, in_child);
+        pthread_atfork(let_purger_leave, nullptr, in_child);
         keep_heaps_across_fork();
     }
 }

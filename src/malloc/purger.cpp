@@ -19,6 +19,7 @@ enum State : std::uint32_t {
     starting, ///< being made
     asleep,   ///< waits on the word
     at_work,  ///< ticks
+    leaving,  ///< asleep, and to end, unless it is woken before
     refused,  ///< no thread could be made, or none may be: purging is done by the callers
 };
 
@@ -111,13 +112,18 @@ void *run(void *) {
             if (!platform::heavy_fence()) {
                 platform::futex_wait(over, 0, tick_ms());
             }
-            expected = asleep;
-            if (has_work() && state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed)) {
+            if (has_work()) {
+                state.store(at_work, std::memory_order_relaxed); // nobody else takes a purger away
                 continue;
             }
             // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
             while (state.load(std::memory_order_relaxed) == asleep && !is_over()) {
                 platform::futex_wait(state, asleep);
+            }
+            expected = leaving;
+            if (state.compare_exchange_strong(expected, absent, std::memory_order_relaxed)) {
+                platform::futex_wake(state);
+                return nullptr;
             }
         }
     }
@@ -184,21 +190,24 @@ void tick_by_caller() {
     }
 }
 
-/// Puts the purger to work if it sleeps. False if there is none.
+/// Puts the purger to work if it sleeps, or was to leave. False if there is none.
 bool wake() {
     if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
         std::atomic_thread_fence(std::memory_order_seq_cst); // as the light one
     }
     platform::light_fence();                                   // pairs with the heavy one in run()
     std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
-    if (now == asleep && state.compare_exchange_strong(now, at_work, std::memory_order_relaxed)) {
-        platform::futex_wake(state);
+    while (now == asleep || now == leaving) {
+        if (state.compare_exchange_weak(now, at_work, std::memory_order_relaxed)) {
+            platform::futex_wake(state);
+            return true;
+        }
     }
-    return now == asleep || now == at_work;
+    return now == at_work;
 }
 
-/// A process of that size has a purger, unless it is the child of a fork whose memory has not grown yet: free may not start
-/// one, and who frees may make no more calls.
+/// A process of that size has a purger, unless its memory has not grown since a fork, in the child as in the parent: free may not
+/// start one, and who frees may make no more calls.
 bool is_without_purger() {
     return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
 }
@@ -240,9 +249,13 @@ void grew() noexcept {
 
 void surplus() noexcept {
     const bool is_ours = background.load(std::memory_order_relaxed);
-    if (delay_ms.load(std::memory_order_relaxed) == 0 || (is_ours && is_without_purger())) {
+    const bool at_once = delay_ms.load(std::memory_order_relaxed) == 0;
+    if (!at_once && is_ours && wake()) {
+        return;
+    }
+    if (at_once || (is_ours && is_without_purger())) {
         heap.trim(to_retain());
-    } else if (!is_ours || !wake()) {
+    } else {
         tick_by_caller();
     }
 }
@@ -263,9 +276,27 @@ void main_thread_ends() noexcept {
     }
     platform::futex_wake(over);
     for (int i = 0; i < most_waits && (now = state.load(std::memory_order_relaxed)) != refused; ++i) {
+        if (now == absent) { // it was leaving
+            state.compare_exchange_strong(now, refused, std::memory_order_relaxed);
+            return;
+        }
         platform::futex_wake(state, INT_MAX);
         platform::futex_wait(state, now, wait_ms);
     }
+}
+
+/// A purger that works stays: what is free is to go back though the parent only sleeps from here on. One that is not gone in
+/// time goes later.
+void before_fork() noexcept {
+    constexpr long wait_ms = 20;
+    std::uint32_t now = asleep;
+    // relaxed: see wake(), which takes it back
+    if (heap.levels().global().stock().heaps().several() ||
+        !state.compare_exchange_strong(now, leaving, std::memory_order_relaxed)) {
+        return;
+    }
+    platform::futex_wake(state);
+    platform::futex_wait(state, leaving, wait_ms);
 }
 
 /// relaxed: the child of a fork is alone.

@@ -8,10 +8,13 @@
 // (pthread_join frees the thread-local storage of stacks that it unmaps). So in the child of a fork, which has no such thread until
 // its memory grows, who frees gives back at once what is too much.
 //
+// A program of one thread has one when it forks, too, for those that look (Python warns when it does not): the purger leaves if it
+// sleeps, and comes again when memory grows.
+//
 // The process ends with the last of the program's threads: when the main one ends, and others go on, so does the purger, and those
 // that free have the ticks.
 //
-// Threads: `grew`, `surplus` and `returned` any, with no lock of the heap held; `forget` in the child of a fork.
+// Threads: `grew`, `surplus`, `returned` and `before_fork` any, with no lock of the heap held; `forget` in the child of a fork.
 // Cost:    `surplus` is called by the slow path of free when more than `wake_at` bytes are free; one load when
 //          the thread is at work already. `returned`, in slow paths of a thread that was absent, the same.
 #pragma once
@@ -31,6 +34,7 @@ void configure(const Options &options) noexcept;
 void grew() noexcept;
 void surplus() noexcept;
 void returned() noexcept;
+void before_fork() noexcept;      ///< waits for the purger to leave, 20 ms at most
 void main_thread_ends() noexcept; ///< by pthread_exit; waits for the purger, a second at most
 void forget() noexcept;
 

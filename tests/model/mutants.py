@@ -75,6 +75,8 @@ broken = [
     ("src/malloc/thread_ties.cpp", "heap.levels().close(left);", "", "the heap of a thread that has ended is not handed over", ["process"]),
     ("src/malloc/purger.cpp", "if (!platform::heavy_fence())", "platform::light_fence();\n            if (false)",
      "a purger falls asleep without a heavy fence", ["process"]),
+    ("src/malloc/purger.cpp", "while (now == asleep || now == leaving)", "while (now == asleep)", "a purger that is to leave is not woken",
+     ["process"]),
     ("src/malloc/thread_ties.cpp", "pthread_mutex_unlock(&t->life);\n    Heap", "Heap", "a tie that was cut stays locked", ["process"]),
     ("thread/heap_visits.hpp", "        global.notices().wanted_visits().add(*tray);\n", "", "a heap that could not be visited is forgotten",
      ["flagship"]),

@@ -164,6 +164,10 @@ struct Purged {
     std::atomic<unsigned> purges{0};
 
     Purged &levels() { return *this; }
+    Purged &global() { return *this; }
+    Purged &stock() { return *this; }
+    Purged &heaps() { return *this; }
+    static bool several() { return false; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
     std::size_t resident_bytes() const { return purger::start_at; }
     std::size_t refused_bytes() const { return 0; }
@@ -267,6 +271,31 @@ const model::Kernel<PurgerSleeps<1, Coming::again>, 2>
 const model::Kernel<PurgerSleeps<2>, 3>
     purger_frees("purger.sleeps.frees",
                  {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
+
+/// A thread forks while another one frees: the purger leaves unless there is work for it, and who finds none gives back himself.
+struct PurgerLeaves : Purger {
+    PurgerLeaves() {
+        process_heap::purger::grew();
+        process_heap::purger::last_tick = UINT64_MAX / 2; // no tick of a caller's comes between
+    }
+    void thread(unsigned i) {
+        if (i == 0) {
+            free_much();
+        } else if (i == 1) {
+            process_heap::purger::before_fork();
+        } else {
+            purge();
+        }
+    }
+    void finish() {
+        Purger::finish();
+        model::check(sleeps() || process_heap::purger::state.load() == process_heap::purger::absent,
+                     "the purger neither sleeps nor leaves");
+    }
+};
+const model::Kernel<PurgerLeaves, 3>
+    purger_leaves("purger.leaves",
+                  {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
 
 /// Two threads grow the heap at one time; then one has memory to give back.
 struct PurgerStarts : Purger {

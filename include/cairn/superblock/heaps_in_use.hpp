@@ -32,6 +32,9 @@ public:
     }
     void closed() { count_.fetch_sub(1, std::memory_order_relaxed); }
 
+    /// A hint: whether the program has threads that allocate.
+    bool several() const { return count_.load(std::memory_order_relaxed) > 1; }
+
     /// In the child of a fork.
     void forget() { count_.store(0, std::memory_order_relaxed); }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// A program of one thread that forks has one then: the purger sleeps, and leaves before. What is free later goes back all the same, by
+// the call that frees, or by another purger where memory grows. A program that has threads keeps its purger.
+#include "life_purger_thread.hpp"
+
+#include <sys/wait.h>
+
+using namespace process_test;
+
+namespace {
+
+Burst burst;
+
+bool has_purger() {
+    return thread_named("cairn-purge") != 0;
+}
+
+/// A thread that ends is there for some time after its last word. False if it is still there after a second.
+bool is_alone() {
+    for (int i = 0; has_purger() && i < 100; ++i) {
+        sleep_seconds(0.01);
+    }
+    return !has_purger();
+}
+
+void fork_once() {
+    const pid_t child = fork();
+    if (child == 0) {
+        free(malloc(100));
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+/// As long as the purger looks for what has become free.
+void let_it_sleep() {
+    sleep_seconds(1.5);
+    CHECK(has_purger());
+}
+
+void *allocate_and_wait(void *barrier) {
+    free(malloc(100));
+    pthread_barrier_wait(static_cast<pthread_barrier_t *>(barrier));
+    pthread_barrier_wait(static_cast<pthread_barrier_t *>(barrier));
+    return nullptr;
+}
+
+void check_goes_back() {
+    burst.free_all();
+    const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
+    dprintf(1, "%.1f MiB\n", mebibytes(after));
+    CHECK(after <= 32 * MiB);
+}
+
+} // namespace
+
+int main() {
+    burst.grow_to(100 * MiB);
+    let_it_sleep();
+    fork_once();
+    CHECK(is_alone());
+    check_goes_back();
+    CHECK(!has_purger()); // free starts none
+
+    burst.grow_to(150 * MiB);
+    CHECK(has_purger());
+    check_goes_back();
+    let_it_sleep();
+
+    pthread_barrier_t barrier;
+    pthread_t thread;
+    CHECK(pthread_barrier_init(&barrier, nullptr, 2) == 0);
+    CHECK(pthread_create(&thread, nullptr, allocate_and_wait, &barrier) == 0);
+    pthread_barrier_wait(&barrier);
+    fork_once();
+    CHECK(!is_alone());
+    pthread_barrier_wait(&barrier);
+    CHECK(pthread_join(thread, nullptr) == 0);
+}
