@@ -61,6 +61,7 @@ void in_child() {
     int expected = making_key; // by a thread that is not here
     key_state.compare_exchange_strong(expected, no_key, std::memory_order_relaxed);
     purger::forget();
+    heap.levels().global().maker().descend(static_cast<std::uint64_t>(getpid()));
     const bool has_key = key_state.load(std::memory_order_relaxed) == have_key;
     thread_ties::forget_threads(has_key ? tie_of(pthread_getspecific(key)) : nullptr);
     if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {

@@ -83,9 +83,10 @@ public:
     void format(OwnerLine *s, unsigned size_class, unsigned heap, std::uint32_t extent) {
         Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
-        // relaxed, both: the secret is one number for ever, and each draw only has to be another one.
-        const std::uint64_t random = platform::draw({secret_.load(std::memory_order_relaxed), 0},
-                                                    draws_.fetch_add(1, std::memory_order_relaxed));
+        // relaxed, all: the key is the same as long as there are threads, and each draw only has to be another one.
+        const std::uint64_t random = platform::draw(
+            {secret_.load(std::memory_order_relaxed), lineage_.load(std::memory_order_relaxed)},
+            draws_.fetch_add(1, std::memory_order_relaxed));
         superblock::format(s, size_class, Classes::size_of(size_class), shift_of(size_class, slot), random,
                            extent);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
@@ -108,11 +109,17 @@ public:
     }
 
     void seed(std::uint64_t secret) { secret_.store(secret, std::memory_order_relaxed); }
+    /// In the child of a fork: what it draws from here on is not what others draw that have the same secret.
+    void descend(std::uint64_t process) {
+        lineage_.store(platform::mix(lineage_.load(std::memory_order_relaxed) ^ process),
+                       std::memory_order_relaxed);
+    }
     std::size_t made() const { return made_.load(std::memory_order_relaxed); }
 
 private:
     RunHeap &runs_;
     std::atomic<std::uint64_t> secret_{0};
+    std::atomic<std::uint64_t> lineage_{0}; ///< the processes from the first one down to this
     alignas(platform::line_pair) std::atomic<std::size_t> made_{0}; ///< apart from what every slow path reads
     std::atomic<std::uint64_t> draws_{0};
 };
