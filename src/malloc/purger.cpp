@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 namespace cairn::process_heap::purger {
@@ -19,7 +20,6 @@ enum State : std::uint32_t {
     starting, ///< being made
     asleep,   ///< waits on the word
     at_work,  ///< ticks
-    leaving,  ///< asleep, and to end, unless it is woken before
     refused,  ///< no thread could be made, or none may be: purging is done by the callers
 };
 
@@ -31,6 +31,9 @@ constinit std::atomic<bool> background{Options{}.background};
 
 /// The purger is to end: whoever else runs does its work. A word to sleep on. relaxed: a word by itself.
 constinit std::atomic<std::uint32_t> over{0};
+
+/// A thread that forks asks the purger to leave, and sleeps until that has answered. relaxed: a word by itself.
+constinit std::atomic<std::uint32_t> asked{0};
 
 /// How much there must be for a thread to be made. What stood in the way of one may be gone later: the next is tried when there is twice
 /// as much. relaxed: a hint.
@@ -56,8 +59,17 @@ std::size_t to_retain() {
 }
 
 /// Memory with pages that the program has locked, and left so, is none until the purger is woken again.
+bool has_surplus(std::size_t beyond) {
+    return heap.levels().surplus_bytes() > beyond + heap.levels().refused_bytes();
+}
+
 bool has_surplus() {
-    return heap.levels().surplus_bytes() > to_retain() + heap.levels().refused_bytes();
+    return has_surplus(to_retain());
+}
+
+/// What wakes it, too.
+bool has_much_surplus() {
+    return has_surplus(std::max(to_retain(), wake_at));
 }
 
 /// Surplus, or what will be when it is taken from threads that stay away.
@@ -74,6 +86,15 @@ void tick() {
 
 bool is_over() {
     return over.load(std::memory_order_relaxed) != 0;
+}
+
+bool is_asked() {
+    return asked.load(std::memory_order_relaxed) != 0;
+}
+
+void answer() {
+    asked.store(0, std::memory_order_relaxed);
+    platform::futex_wake(asked);
 }
 
 /// Whoever made the thread may run with a priority over others, or on one processor only: purging has none, and runs
@@ -99,30 +120,37 @@ void *run(void *) {
     while (!is_over()) {
         heap.levels().forget_refused();
         heap.levels().retire_absent(); // those who are absent now will have been for a tick
-        while (has_work() && !is_over()) {
+        while (has_work() && !is_over() && !is_asked()) {
             platform::futex_wait(over, 0, tick_ms());
-            tick();
+            if (!is_asked()) {
+                tick();
+            }
         }
         std::uint32_t expected = at_work;
         // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
-        if (state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed)) {
-            // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
-            // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light
-            // one is through in a tick.
-            if (!platform::heavy_fence()) {
-                platform::futex_wait(over, 0, tick_ms());
+        state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
+        // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
+        // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light
+        // one is through in a tick.
+        if (!platform::heavy_fence()) {
+            platform::futex_wait(over, 0, tick_ms());
+        }
+        const bool to_leave = is_asked();
+        expected = asleep;
+        if (to_leave ? has_much_surplus() : has_work()) {
+            state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed);
+        }
+        // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
+        while (state.load(std::memory_order_relaxed) == asleep && !is_over() && !is_asked()) {
+            platform::futex_wait(state, asleep);
+        }
+        if (is_asked()) {
+            expected = asleep; // since that look
+            const bool leaves = state.compare_exchange_strong(expected, absent, std::memory_order_relaxed);
+            if (leaves || to_leave) {
+                answer();
             }
-            if (has_work()) {
-                state.store(at_work, std::memory_order_relaxed); // nobody else takes a purger away
-                continue;
-            }
-            // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
-            while (state.load(std::memory_order_relaxed) == asleep && !is_over()) {
-                platform::futex_wait(state, asleep);
-            }
-            expected = leaving;
-            if (state.compare_exchange_strong(expected, absent, std::memory_order_relaxed)) {
-                platform::futex_wake(state);
+            if (leaves) {
                 return nullptr;
             }
         }
@@ -190,20 +218,17 @@ void tick_by_caller() {
     }
 }
 
-/// Puts the purger to work if it sleeps, or was to leave. False if there is none.
+/// Puts the purger to work if it sleeps. False if there is none.
 bool wake() {
     if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
         std::atomic_thread_fence(std::memory_order_seq_cst); // as the light one
     }
     platform::light_fence();                                   // pairs with the heavy one in run()
     std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
-    while (now == asleep || now == leaving) {
-        if (state.compare_exchange_weak(now, at_work, std::memory_order_relaxed)) {
-            platform::futex_wake(state);
-            return true;
-        }
+    if (now == asleep && state.compare_exchange_strong(now, at_work, std::memory_order_relaxed)) {
+        platform::futex_wake(state);
     }
-    return now == at_work;
+    return now == asleep || now == at_work;
 }
 
 /// A process of that size has a purger, unless its memory has not grown since a fork, in the child as in the parent: free may not
@@ -285,18 +310,21 @@ void main_thread_ends() noexcept {
     }
 }
 
-/// A purger that works stays: what is free is to go back though the parent only sleeps from here on. One that is not gone in
-/// time goes later.
+/// One with much to do stays: that is to go back though the parent only sleeps from here on.
 void before_fork() noexcept {
-    constexpr long wait_ms = 20;
-    std::uint32_t now = asleep;
-    // relaxed: see wake(), which takes it back
-    if (heap.levels().global().stock().heaps().several() ||
-        !state.compare_exchange_strong(now, leaving, std::memory_order_relaxed)) {
-        return;
+    constexpr int most_waits = 5;
+    constexpr long wait_ms = 4;
+    const std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: a hint
+    if ((now == asleep || now == at_work) && !heap.levels().global().stock().heaps().several() &&
+        !has_much_surplus()) {
+        asked.store(1, std::memory_order_relaxed);
+        for (int i = 0; i < most_waits && is_asked(); ++i) {
+            platform::futex_wake(over); // where it sleeps between ticks
+            platform::futex_wake(state);
+            platform::futex_wait(asked, 1, wait_ms);
+        }
+        asked.store(0, std::memory_order_relaxed);
     }
-    platform::futex_wake(state);
-    platform::futex_wait(state, leaving, wait_ms);
 }
 
 /// relaxed: the child of a fork is alone.

@@ -8,8 +8,8 @@
 // (pthread_join frees the thread-local storage of stacks that it unmaps). So in the child of a fork, which has no such thread until
 // its memory grows, who frees gives back at once what is too much.
 //
-// A program of one thread has one when it forks, too, for those that look (Python warns when it does not): the purger leaves if it
-// sleeps, and comes again when memory grows.
+// A program of one thread has one when it forks, too, for those that look (Python warns when it does not): the purger leaves unless
+// it has much to do, and comes again when memory grows.
 //
 // The process ends with the last of the program's threads: when the main one ends, and others go on, so does the purger, and those
 // that free have the ticks.

@@ -26,12 +26,15 @@ for source in "$root"/tests/process/*.cpp; do
         reason="forks among threads, in handlers and before a fault: its own locks hang or fail in the child"
         ;;
     faults_no_keys | memory_class_shift_huge | memory_goes_back_by_trim | memory_goes_back_gathered | memory_goes_back_sleepers | \
-        memory_locked | memory_sparse_calloc | memory_sleeping_owners | life_first_call_in_destructor | life_short_threads | \
+        memory_goes_back_around_locked_pages | memory_huge_pages | memory_locked | memory_sparse_calloc | memory_sleeping_owners | life_first_call_in_destructor | life_short_threads | \
         life_thread_destructors)
         reason="resident memory is its own too: 20 MiB from the start, and more with each thread"
         ;;
-    faults_of_the_system | works_private_limit | works_commit_charge)
+    faults_of_the_system | memory_limit_few_calls | works_private_limit | works_commit_charge)
         reason="limits and charges of the kernel are its own too"
+        ;;
+    libc_mallopt | life_purger_leaves_before_fork)
+        reason="it has a thread of its own"
         ;;
     works_100000_threads | memory_class_shift | memory_goes_back_partly | memory_huge_sizes | life_many_threads)
         reason="it takes minutes"

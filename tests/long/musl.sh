@@ -119,7 +119,7 @@ for source in "$root"/tests/process/*.cpp; do
     test=$(basename "$source" .cpp)
     reason=
     case $test in
-    memory_new_handler* | memory_new_of_late_runtime | memory_new_throws | api_cpp_bad_alignment | life_thread_destructors | sharing_passive_false)
+    memory_new_handler* | memory_new_of_late_runtime | memory_new_throws | api_cpp_bad_alignment | api_cpp_own_new | life_thread_destructors | sharing_passive_false)
         reason="exceptions, destructors of threads, streams: of the C++ library"
         ;;
     libc_* | api_libc_names) reason="the declarations are glibc's" ;;

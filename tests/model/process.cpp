@@ -212,7 +212,8 @@ struct Purger {
         model::name(&process_heap::purged.surplus, "surplus");
     }
     static void free_much() {
-        process_heap::purged.surplus.fetch_add(4_MiB, std::memory_order_relaxed);
+        process_heap::purged.surplus.fetch_add(process_heap::purger::wake_at + 4_MiB,
+                                               std::memory_order_relaxed);
         process_heap::purger::surplus();
     }
     static void come_by() {

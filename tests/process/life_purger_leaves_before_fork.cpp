@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program of one thread that forks has one then: the purger sleeps, and leaves before. What is free later goes back all the same, by
-// the call that frees, or by another purger where memory grows. A program that has threads keeps its purger.
+// A program of one thread that forks has one then: the purger leaves before, whether it sleeps or has little to do. What is free later
+// goes back all the same, by the call that frees, or by another purger where memory grows. A program that has threads keeps its purger.
 #include "life_purger_thread.hpp"
 
 #include <sys/wait.h>
@@ -11,6 +11,7 @@ using namespace process_test;
 namespace {
 
 Burst burst;
+char *touched[50];
 
 bool has_purger() {
     return thread_named("cairn-purge") != 0;
@@ -40,6 +41,18 @@ void let_it_sleep() {
     CHECK(has_purger());
 }
 
+/// It waits for its next tick.
+void make_it_work() {
+    for (int i = 0; i < 50; ++i) {
+        touched[i] = static_cast<char *>(malloc(100000));
+        CHECK(touched[i] != nullptr);
+        std::memset(touched[i], 1, 100000);
+    }
+    for (char *const p : touched) {
+        free(p);
+    }
+}
+
 void *allocate_and_wait(void *barrier) {
     free(malloc(100));
     pthread_barrier_wait(static_cast<pthread_barrier_t *>(barrier));
@@ -65,6 +78,12 @@ int main() {
     CHECK(!has_purger()); // free starts none
 
     burst.grow_to(150 * MiB);
+    CHECK(has_purger());
+    make_it_work();
+    fork_once();
+    CHECK(is_alone());
+
+    burst.grow_to(200 * MiB);
     CHECK(has_purger());
     check_goes_back();
     let_it_sleep();

@@ -30,7 +30,8 @@ int main() {
         dprintf(1, "%zu bytes: %.1f MiB of %.1f\n", size, mebibytes(count * size), mebibytes(bytes));
         CHECK(count * size >= bytes / 3);
         void *const smaller = malloc(size / 64);
-        CHECK(smaller != nullptr || size < 4096); // what the rest of a superblock or a slot may serve
+        // What is left may be less than a superblock, where it is not more than half of such a block.
+        CHECK(smaller != nullptr || size < MiB);
         free(smaller);
         while (list != nullptr) {
             Node *const next = list->next;
