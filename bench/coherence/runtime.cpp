@@ -5,10 +5,8 @@
 
 #include "../common/random.hpp"
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>

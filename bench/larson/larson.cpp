@@ -12,7 +12,6 @@
 #include "../common/random.hpp"
 #include "../common/table.hpp"
 
-#include <atomic>
 #include <cinttypes>
 #include <pthread.h>
 #include <semaphore>

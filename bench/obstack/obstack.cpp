@@ -8,7 +8,6 @@
 #include "source_text.hpp"
 
 #include <cinttypes>
-#include <memory>
 
 using namespace cairn::bench;
 

@@ -11,12 +11,10 @@
 #include "edges.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <latch>
 #include <mutex>
 #include <thread>

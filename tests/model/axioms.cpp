@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <memory>
 
 using namespace cairn;
 using model::Act;

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <iterator>
 
 using namespace cairn;
 

@@ -12,7 +12,6 @@
 #include "model.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <deque>
 #include <vector>

@@ -4,7 +4,6 @@
 // (mutants.py).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <set>
 #include <tuple>

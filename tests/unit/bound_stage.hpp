@@ -17,7 +17,6 @@
 #include <semaphore>
 #include <set>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::test {

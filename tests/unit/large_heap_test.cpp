@@ -14,7 +14,6 @@
 #include <random>
 #include <set>
 #include <thread>
-#include <vector>
 
 using namespace cairn;
 

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <list>
 #include <map>
 #include <random>
 

@@ -21,11 +21,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <random>
-#include <string>
 #include <thread>
 
 #include <sys/mman.h>

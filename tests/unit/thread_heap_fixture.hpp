@@ -11,7 +11,6 @@
 
 #include <array>
 #include <memory>
-#include <vector>
 
 namespace cairn::test {
 

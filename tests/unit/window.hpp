@@ -7,8 +7,6 @@
 #include <cairn/platform/vm.hpp>
 #include <cairn/run/window_map.hpp>
 
-#include <new>
-
 namespace cairn::test {
 
 class Window {

@@ -16,7 +16,6 @@
 #include <cairn/platform/features.hpp>
 
 #include <memory_resource>
-#include <new>
 
 namespace cairn {
 

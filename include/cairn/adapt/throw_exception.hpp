@@ -17,8 +17,6 @@
 #include <cairn/platform/features.hpp>
 #include <cairn/sync/across_fork.hpp>
 
-#include <new>
-
 namespace cairn {
 
 template <Heap Super>

@@ -17,8 +17,6 @@
 #include <cairn/debug/patterns.hpp>
 #include <cairn/debug/quarantine.hpp>
 
-#include <utility>
-
 namespace cairn {
 
 template <FaultPolicy Policy = StopAtFault, std::size_t Held = 64>

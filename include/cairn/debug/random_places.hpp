@@ -23,8 +23,6 @@
 #include <cairn/platform/random.hpp>
 #include <cairn/sizeclass/classes.hpp>
 
-#include <utility>
-
 namespace cairn {
 
 template <class Super, SizeClasses Classes, FaultPolicy Policy = StopAtFault, std::size_t Held = 1024>
