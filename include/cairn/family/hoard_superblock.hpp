@@ -60,10 +60,6 @@ struct alignas(platform::cache_line) HoardSuperblock : HoardHeader {
     std::uint8_t size_class = 0;
     std::uint8_t group = 0;
 
-    static HoardSuperblock *of(const void *block) {
-        return static_cast<HoardSuperblock *>(HoardHeader::of<S>(block));
-    }
-
     static constexpr std::size_t capacity_for(std::size_t size) {
         return (S - sizeof(HoardSuperblock)) / size;
     }

@@ -2,7 +2,7 @@
 //
 // Bins: which of the lists holds free blocks of a size.
 //
-// Adds:    the number of a size's bin, the smallest size of a bin, and whether its blocks are all of one size.
+// Adds:    the number of a size's bin, and the smallest size of a bin.
 // Keeps:   half of the bins hold one size each, `Spacing` apart. Then come groups, each half as many bins as the one
 //          before and each eight times as coarse, and one bin for all that is longer. Proved below.
 // Threads: pure functions.
@@ -48,8 +48,6 @@ struct Bins {
         }
         return (group.first_step + (bin - group.first_bin) * group.width + 1) * Spacing;
     }
-
-    static constexpr bool is_exact(unsigned bin) { return bin < exact; }
 
 private:
     /// Bins of one width, counted in steps of Spacing.

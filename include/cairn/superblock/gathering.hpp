@@ -17,9 +17,6 @@
 #include <cairn/core/statistics.hpp>
 #include <cairn/superblock/gathered_chain.hpp>
 
-#include <algorithm>
-#include <iterator>
-
 namespace cairn {
 
 class Gathering {
@@ -49,12 +46,6 @@ public:
     bool is_open() const { return open_; }
 
     Place &place_of(const SharedLine *shared) { return places_[shared->size_class % places]; }
-
-    /// A hint, to others than who uses it.
-    bool empty() const {
-        return std::all_of(std::begin(places_), std::end(places_),
-                           [](const Place &place) { return place.empty(); });
-    }
 
     /// For who looks at all chains while nobody changes them.
     template <class Look>
