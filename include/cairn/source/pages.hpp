@@ -11,10 +11,8 @@
 // Cost:    a system call each way, up to two more where the alignment is above the page size.
 #pragma once
 
-#include <cairn/platform/features.hpp>
 #include <cairn/platform/vm.hpp>
 
-#include <atomic>
 #include <concepts>
 
 namespace cairn {
@@ -36,18 +34,12 @@ public:
         }
         const std::size_t length = align_up(bytes, page);
         void *const start = platform::vm::map(length + slack);
-        if constexpr (platform::sanitized) { // acquire: pairs with the release in unmap
-            given_back_.load(std::memory_order_acquire);
-        }
         return start == nullptr || slack == 0 ? start : trim(start, length, slack, alignment);
     }
 
     /// To cut a hole may take one mapping more than the kernel allows: then the pages go, the addresses last.
     void unmap(void *start, std::size_t bytes) {
         const std::size_t length = align_up(bytes, platform::vm::page_size());
-        if constexpr (platform::sanitized) { // release: pairs with the acquire in map
-            given_back_.fetch_add(1, std::memory_order_release);
-        }
         if (!platform::vm::unmap(start, length)) {
             platform::vm::purge(start, length);
         }
@@ -66,9 +58,6 @@ private:
         }
         return kept;
     }
-
-    /// The kernel orders the use of pages before unmap and their next use after map; a sanitizer can not see it.
-    static constinit inline std::atomic<unsigned> given_back_{0};
 
     /// Room is left for rounding up, and for the slack of an alignment.
     static constexpr std::size_t max_size_ = SIZE_MAX / 4;
