@@ -77,6 +77,16 @@ template <class A, class B>
 concept SameSizeRecord =
     SelfSizedHeap<A> && SelfSizedHeap<B> && std::same_as<typename A::SizeRecord, typename B::SizeRecord>;
 
+namespace detail {
+/// A heap's way to record sizes, where it has one, as the member of a layer that does not change it.
+template <class H>
+struct SameRecordAs {};
+template <SelfSizedHeap H>
+struct SameRecordAs<H> {
+    using SizeRecord = typename H::SizeRecord;
+};
+} // namespace detail
+
 /// clear(): every block is gone at once, and the heap is as new. A layer that frees what it has below clears the heap
 /// below too where it can: a free there need not give anything back.
 template <class H>

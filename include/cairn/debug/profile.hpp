@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
-#include <cairn/debug/size_record.hpp>
 #include <cairn/debug/usage.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -23,10 +22,9 @@
 namespace cairn {
 
 template <SizedHeap Super, Usage &Into>
-class ProfileHeap {
+class ProfileHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
-    using SizeRecord = debug::SizeRecordOf<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
 
     ProfileHeap() = default;

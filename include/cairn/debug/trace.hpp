@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
-#include <cairn/debug/size_record.hpp>
 #include <cairn/debug/trace_record.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -35,10 +34,9 @@ inline constinit thread_local unsigned sink_held = 0;
 
 template <Heap Super, auto &Sink>
     requires TraceSink<decltype(Sink)>
-class TraceHeap {
+class TraceHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
-    using SizeRecord = debug::SizeRecordOf<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
 
     void *malloc(std::size_t size) {

@@ -30,14 +30,6 @@
 namespace cairn {
 
 namespace detail {
-/// A heap's way to record sizes, where it has one, as the member of a layer that does not change it.
-template <class H>
-struct SameRecordAs {};
-template <SelfSizedHeap H>
-struct SameRecordAs<H> {
-    using SizeRecord = typename H::SizeRecord;
-};
-
 /// Not to be linked in two kinds, by which it would be two heaps (CAIRN_BY_CHECKS): a block of one would go to the other.
 template <class Tag, std::uint64_t Name>
 [[gnu::used]] inline CAIRN_THREAD_LOCAL_IF_CHECKED constinit char files_with_and_without_ndebug_share_a_heap =
