@@ -77,9 +77,9 @@ private:
         return s;
     }
 
-    /// Blocks that others have freed, else new ones cut from the superblock.
+    /// Blocks that others have freed, else new ones cut from the superblock, whose list is empty.
     bool replenish(OwnerLine *s) {
-        if (superblock::is_end(s->free) && superblock::has_remote_frees(s)) {
+        if (superblock::has_remote_frees(s)) {
             superblock::collect(s);
         }
         if (superblock::is_end(s->free) && s->carved != shared_of(s)->capacity) {
