@@ -54,7 +54,7 @@ public:
         }
     }
 
-    /// Nobody economises while all have touched no more than their bins may have free, nor than that (docs/decisions/a-small-process-has-its-memory.md).
+    /// Nobody economises while less is touched than `bytes`, and than Emptiness::small_process allows so many heaps.
     void set_small_process(RunHeap &runs, std::size_t bytes) {
         sync::Guard hold(lock_);
         small_process_ = bytes;

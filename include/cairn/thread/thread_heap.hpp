@@ -9,8 +9,7 @@
 // Threads: its own thread, or who holds a lock where several share a heap. Remote frees go round it (RemoteWord). While
 //          its thread is not inside, others may visit it and take superblocks (Visit).
 // Errors:  nullptr when the global heap has nothing.
-// Cost:    malloc some 18 instructions, free_local some 10, on three cache lines (the bin, the superblock, the
-//          block).
+// Cost:    three cache lines: the bin, the superblock, the block. Instructions: docs/way-of-a-malloc.md.
 // Source:  Hoard, sections 3 and 4.
 #pragma once
 
