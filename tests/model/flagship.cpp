@@ -264,28 +264,29 @@ const model::Kernel<LastAndEnd, 2> last_end("flagship.remote.last",
                                             {.executions = 400'000, .short_executions = 3'000});
 
 /// A superblock in the global heap: one frees into it, another one takes it.
-struct RemoteAndAdopt : Base<2> {
+template <unsigned Threads = 2>
+struct RemoteAndAdopt : Base<Threads> {
     RemoteAndAdopt() {
-        give(0, 4);
-        this->before(0, [&] {
-            heap.detach();
-            heap.attach(0);
+        this->give(0, 4);
+        this->before(0, [this] {
+            this->heap.detach();
+            this->heap.attach(0);
         });
     }
     void thread(unsigned i) {
         if (i == 0) {
-            free(0);
-            free(1);
+            this->free(0);
+            this->free(1);
         } else {
-            malloc(9);
+            this->malloc(9);
         }
     }
 };
-const model::Kernel<RemoteAndAdopt, 2> remote_adopt("flagship.remote.adopt",
-                                                    {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndAdopt<>, 2> remote_adopt("flagship.remote.adopt",
+                                                      {.executions = 400'000, .short_executions = 3'000});
 
 /// The same, and the one that takes it has a heap that another thread had before.
-struct RemoteAndHeir : RemoteAndAdopt {
+struct RemoteAndHeir : RemoteAndAdopt<> {
     RemoteAndHeir() {
         this->before(1, [&] {
             heap.detach();
@@ -297,25 +298,10 @@ const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir",
                                                   {.executions = 400'000, .short_executions = 3'000});
 
 /// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its tray.
-struct RemoteAndFirst : Base<1> {
-    RemoteAndFirst() {
-        give(0, 4);
-        this->before(0, [&] {
-            heap.detach();
-            heap.attach(0);
-        });
-    }
-    void thread(unsigned i) {
-        if (i == 0) {
-            free(0);
-            free(1);
-        } else {
-            malloc(9);
-        }
-    }
+struct RemoteAndFirst : RemoteAndAdopt<1> {
     void finish() {
         model::as_thread(1, [&] { heap.detach(); });
-        Base<1>::finish();
+        RemoteAndAdopt::finish();
     }
 };
 const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first",
