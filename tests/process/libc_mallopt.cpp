@@ -3,32 +3,13 @@
 // mallopt: M_TRIM_THRESHOLD is what stays unpurged; hints are taken, unknown parameters and what can not be
 // done are refused.
 // env: CAIRN_OPTIONS=purge_delay:100ms,background:off
-#include "process_test.hpp"
+#include "memory_fill.hpp"
 
 #include <malloc.h>
 
 using namespace process_test;
 
 namespace {
-
-void use_and_free(std::size_t bytes) {
-    constexpr std::size_t size = 1 * MiB;
-    static void *blocks[64];
-    const std::size_t count = bytes / size;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::memset(blocks[i] = std::malloc(size), 1, size);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        std::free(blocks[i]);
-    }
-}
-
-/// As often as blocks that are allocated and freed in turn may come without one that looks at the clock.
-void use_in_turn() {
-    for (int i = 0; i < 8; ++i) {
-        use_and_free(1 * MiB);
-    }
-}
 
 /// Long enough for the purge clock, which callers wind here.
 void pass_time() {

@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// 96 MiB of one size, all freed, then as much of another size, and so on: memory goes from class to class,
-// and the peak is no more than 1.5 times what was live.
-#include "process_test.hpp"
+// Memory goes from class to class.
+#include "memory_fill.hpp"
 
 using namespace process_test;
 
 int main() {
-    constexpr std::size_t total = 96 * MiB;
-    constexpr std::size_t smallest = 48;
-    static void *blocks[total / smallest];
-    std::memset(blocks, 0, sizeof blocks); // resident before the start
-    const std::size_t before = resident();
-    for (const std::size_t size :
-         {std::size_t{64}, std::size_t{1000}, smallest, std::size_t{8000}, 300 * KiB, std::size_t{200},
-          std::size_t{30000}, std::size_t{96}, std::size_t{3000}}) {
-        const std::size_t count = total / size;
-        for (std::size_t i = 0; i < count; ++i) {
-            blocks[i] = malloc(size);
-            CHECK(blocks[i] != nullptr);
-            std::memset(blocks[i], 1, size);
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            free(blocks[i]);
-        }
-    }
-    const std::size_t grown = peak_resident() - before;
-    dprintf(1, "peak above start: %.1f MiB of 96 live: %.2f\n", mebibytes(grown), mebibytes(grown) / 96);
-    CHECK(grown <= total + total / 2);
+    check_peak_of({64, 1000, 48, 8000, 300 * KiB, 200, 30000, 96, 3000});
 }

@@ -2,7 +2,7 @@
 //
 // Memory that is not used stays as long as purge_delay says, however long that is: the clock of this process is its own.
 // env: CAIRN_OPTIONS=purge_delay:1000s,background:off
-#include "process_test.hpp"
+#include "memory_fill.hpp"
 
 #include <ctime>
 #include <sys/syscall.h>
@@ -23,25 +23,6 @@ extern "C" [[gnu::used]] int own_clock(clockid_t clock, timespec *now) {
 }
 
 namespace {
-
-void use_and_free(std::size_t bytes) {
-    constexpr std::size_t size = 1 * MiB;
-    static void *blocks[64];
-    const std::size_t count = bytes / size;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::memset(blocks[i] = std::malloc(size), 1, size);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        std::free(blocks[i]);
-    }
-}
-
-/// As often as blocks that are allocated and freed in turn may come without one that looks at the clock.
-void use_in_turn() {
-    for (int i = 0; i < 8; ++i) {
-        use_and_free(1 * MiB);
-    }
-}
 
 /// Without a thread of the allocator's the program's calls look at the clock.
 void pass(std::time_t seconds, int times) {
