@@ -10,7 +10,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, measure, places, report, workloads  # noqa: E402
+from lib import allocators, measure, places, report  # noqa: E402
 from lib.entry import Parser, complain, enter  # noqa: E402
 from lib.choice import choose_allocators, comma_list, positive  # noqa: E402
 

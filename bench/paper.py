@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The documents' tables and figures, measured again, beside the documents' own figures. See docs/paper.md."""
-import os
 import subprocess
 import sys
 import tempfile
@@ -9,7 +8,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from lib import machine, outputs, places, report, results  # noqa: E402
+from lib import machine, outputs, places, results  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
 from papers import form, heap_layers, hoard, lkmalloc, nbmalloc, wen_deng  # noqa: E402
 from papers.lab import Lab, Missing  # noqa: E402

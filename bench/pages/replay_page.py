@@ -36,9 +36,9 @@ def build(data, path):
     style = charts.Style([each.name for each in allocators])
     sections = [figures(allocators)]
     if any(each.good for each in allocators):
-        sections += [fragmentation(data, allocators, style), over_time(data, allocators, style),
-                     by_call(data, allocators, style), at_end(allocators)]
-    sections.append(libraries(data, allocators))
+        sections += [fragmentation(allocators, style), over_time(data, allocators, style),
+                     by_call(data, allocators), at_end(allocators)]
+    sections.append(libraries(allocators))
     bad = [each for each in allocators if each.bad]
     return Page(os.path.basename(data["trace"]), "cairn replay: the calls of a trace under %d allocators"
                 % len(allocators), about(data, path), tiles(data), sections,
@@ -100,7 +100,7 @@ def tinted(value):
     return ABSENT if value is None else number(value, 2)
 
 
-def fragmentation(data, allocators, style):
+def fragmentation(allocators, style):
     failed = [(each.name, each.bad[0]["state"]) for each in allocators if not each.good]
     rows = [(each.name, *each.spread("A/U")) for each in allocators]
     chart = charts.bars(rows, "A/U: most resident by most live", lambda value: "%.2f" % value, style,
@@ -148,7 +148,7 @@ def over_time(data, allocators, style):
                    [Chart(chart, "Resident memory"), table])
 
 
-def by_call(data, allocators, style):
+def by_call(data, allocators):
     kinds = [kind for kind, calls in data["calls"].items() if calls]
     good = [each for each in allocators if each.good]
 
@@ -184,7 +184,7 @@ def at_end(allocators):
                            "of it given back lazily", "of it in huge pages"], rows, name="at-end")])
 
 
-def libraries(data, allocators):
+def libraries(allocators):
     rows = [[Cell(each.name), words(each.library or "the C library"), words(each.sha256 or "not recorded", code=True)]
             for each in allocators]
     return Section("Libraries", "", [Table(["allocator", "file", "SHA-256"], rows, name="libraries")])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """NBmalloc, "Allocating Memory in a Lock-Free Manner" (ESA 2005), section 6."""
-from lib.figures import Spread
 
 from .form import Column, Row, Table
 

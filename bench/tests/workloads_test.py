@@ -14,7 +14,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lib import allocators, measure, places, real_programs, workloads  # noqa: E402
+from lib import measure, places, real_programs, workloads  # noqa: E402
 
 BUILD = os.environ["BUILD_DIR"]
 CAIRN = os.path.join(BUILD, "lib", "libcairn.so") if os.environ["HAVE_CAIRN"] == "1" else None
