@@ -58,6 +58,32 @@ static_assert(sizeof(OwnerLine) == platform::line_pair);
 static_assert(offsetof(OwnerLine, carved_before) ==
               platform::cache_line); // what malloc and free use is one line
 
+/// A list of superblocks, or of runs, linked by the lines of their first slots. The one that was put last comes first.
+class LineList {
+public:
+    OwnerLine *front() const { return head_; }
+    bool empty() const { return head_ == nullptr; }
+
+    void push_front(OwnerLine *s) {
+        s->previous = nullptr;
+        s->next = head_;
+        if (head_ != nullptr) {
+            head_->previous = s;
+        }
+        head_ = s;
+    }
+
+    void remove(OwnerLine *s) {
+        (s->previous != nullptr ? s->previous->next : head_) = s->next;
+        if (s->next != nullptr) {
+            s->next->previous = s->previous;
+        }
+    }
+
+private:
+    OwnerLine *head_ = nullptr;
+};
+
 /// Read by every free; written when the superblock changes hands or a page more is cut. In the second half of its
 /// pair: the arrays lie a multiple of 4 KiB apart, so that in the first half it would share one set of the first
 /// cache with its owner's line, and all descriptors together would use half of the sets.

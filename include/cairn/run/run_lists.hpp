@@ -23,28 +23,16 @@ public:
     void insert(OwnerLine *first) {
         const unsigned n = first->slots;
         first[n - 1].slots = static_cast<std::uint16_t>(n);
-        first->previous = nullptr;
-        first->next = heads_[n];
-        if (heads_[n] != nullptr) {
-            heads_[n]->previous = first;
-        }
-        heads_[n] = first;
+        lists_[n].push_front(first);
         occupied_[n / 64] |= std::uint64_t{1} << n % 64;
         bytes_ += n * slot_size;
     }
 
     void remove(OwnerLine *first) {
         const unsigned n = first->slots;
-        if (first->previous != nullptr) {
-            first->previous->next = first->next;
-        } else {
-            heads_[n] = first->next;
-            if (heads_[n] == nullptr) {
-                occupied_[n / 64] &= ~(std::uint64_t{1} << n % 64);
-            }
-        }
-        if (first->next != nullptr) {
-            first->next->previous = first->previous;
+        lists_[n].remove(first);
+        if (lists_[n].empty()) {
+            occupied_[n / 64] &= ~(std::uint64_t{1} << n % 64);
         }
         bytes_ -= n * slot_size;
     }
@@ -53,7 +41,7 @@ public:
     /// has one (the run itself through `whole`), or nullptr.
     OwnerLine *best_fit(unsigned slots, unsigned alignment, OwnerLine *&whole) const {
         for (unsigned n = next_length(slots); n < lengths_; n = next_length(n + 1)) {
-            for (OwnerLine *run = heads_[n]; run != nullptr; run = run->next) {
+            for (OwnerLine *run = lists_[n].front(); run != nullptr; run = run->next) {
                 const unsigned at = Segment::of(run)->slot_of(run);
                 const auto start = static_cast<unsigned>(align_up(at, alignment));
                 if (start + slots <= at + n) {
@@ -72,7 +60,7 @@ public:
             for (std::uint64_t bits = occupied_[word]; bits != 0;) {
                 const unsigned n = log2_floor(bits);
                 bits ^= std::uint64_t{1} << n;
-                for (OwnerLine *run = heads_[word * 64 + n]; run != nullptr; run = run->next) {
+                for (OwnerLine *run = lists_[word * 64 + n].front(); run != nullptr; run = run->next) {
                     if (count-- == 0) {
                         return;
                     }
@@ -85,7 +73,7 @@ public:
     OwnerLine *longest() const {
         for (unsigned word = words_; word-- > 0;) {
             if (occupied_[word] != 0) {
-                return heads_[word * 64 + log2_floor(occupied_[word])];
+                return lists_[word * 64 + log2_floor(occupied_[word])].front();
             }
         }
         return nullptr;
@@ -113,7 +101,7 @@ private:
         return word * 64 + log2_exact(bits);
     }
 
-    OwnerLine *heads_[lengths_]{};
+    LineList lists_[lengths_];
     std::uint64_t occupied_[words_]{};
     std::size_t bytes_ = 0;
 };

@@ -18,32 +18,6 @@
 
 namespace cairn {
 
-/// A doubly-linked list of superblocks.
-class SuperblockList {
-public:
-    OwnerLine *front() const { return head_; }
-    bool empty() const { return head_ == nullptr; }
-
-    void push_front(OwnerLine *s) {
-        s->previous = nullptr;
-        s->next = head_;
-        if (head_ != nullptr) {
-            head_->previous = s;
-        }
-        head_ = s;
-    }
-
-    void remove(OwnerLine *s) {
-        (s->previous != nullptr ? s->previous->next : head_) = s->next;
-        if (s->next != nullptr) {
-            s->next->previous = s->previous;
-        }
-    }
-
-private:
-    OwnerLine *head_ = nullptr;
-};
-
 template <unsigned SizeClasses, unsigned Groups = 6>
 class FullnessGroups {
 public:
@@ -66,7 +40,7 @@ public:
     }
 
     void remove(OwnerLine *s) {
-        SuperblockList &list = lists_[s->size_class][s->group];
+        LineList &list = lists_[s->size_class][s->group];
         list.remove(s);
         if (list.empty()) {
             groups_of_[s->size_class] &= static_cast<std::uint8_t>(~(1u << s->group));
@@ -120,7 +94,7 @@ private:
     static constexpr unsigned longest_look_ = 16;
     static_assert(Groups <= 8);
 
-    SuperblockList lists_[SizeClasses][Groups];
+    LineList lists_[SizeClasses][Groups];
     std::uint8_t groups_of_[SizeClasses]{}; ///< a bit for each group of the class that has any
 };
 

@@ -40,7 +40,7 @@ public:
 
     /// One that the caller tells of.
     void adopt(OwnerLine *s) {
-        SuperblockList empties;
+        LineList empties;
         {
             sync::Guard hold(lock_);
             list_.remove(s);
@@ -56,10 +56,10 @@ public:
 
 private:
     CAIRN_NOINLINE void adopt_all() {
-        SuperblockList empties;
+        LineList empties;
         {
             sync::Guard hold(lock_);
-            SuperblockList told;
+            LineList told;
             while (OwnerLine *const s = list_.front()) {
                 list_.remove(s);
                 Notices<Discipline>::claim(s) ? adopt_locked(s, empties) : told.push_front(s);
@@ -70,14 +70,14 @@ private:
         unmake(empties);
     }
 
-    void adopt_locked(OwnerLine *s, SuperblockList &empties) {
+    void adopt_locked(OwnerLine *s, LineList &empties) {
         superblock::recount(s);
         // Who tells of it already, of what was freed since, waits for the lock, and looks for it in the stock: it has a live block then.
         Notices<Discipline>::let_go(s, /*told=*/false);
         s->accounted != 0 ? stock_.put(s, 0) : empties.push_front(s);
     }
 
-    void unmake(SuperblockList &empties) {
+    void unmake(LineList &empties) {
         while (OwnerLine *const s = empties.front()) {
             empties.remove(s);
             maker_.unmake(s);
@@ -87,7 +87,7 @@ private:
     SuperblockMaker<Classes> &maker_;
     Stock<Classes, Discipline> &stock_;
     sync::Lock &lock_;
-    SuperblockList list_; ///< under the lock
+    LineList list_; ///< under the lock
     std::atomic<bool> any_{
         false}; ///< relaxed: a hint without the lock. At the fork there is one thread, all others come after
 };

@@ -101,8 +101,8 @@ public:
 private:
     static constexpr unsigned longest_look_ = 8;
 
-    SuperblockList full_;
-    SuperblockList empty_;
+    LineList full_;
+    LineList empty_;
     FullnessGroups<SizeClasses> groups_;
 };
 

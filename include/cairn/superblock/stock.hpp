@@ -79,7 +79,7 @@ public:
         }
         const unsigned nearest = log2_exact(std::rotr(ways_there, static_cast<int>(heap % ways_)));
         const unsigned way = (heap + nearest) % ways_;
-        SuperblockList &empties = empties_[size_class][way];
+        LineList &empties = empties_[size_class][way];
         OwnerLine *const s = empties.front();
         empties.remove(s);
         if (empties.empty()) {
@@ -96,7 +96,7 @@ public:
         places_ = {};
         free_bytes_ = 0;
         for (auto &of_class : empties_) {
-            for (SuperblockList &empties : of_class) {
+            for (LineList &empties : of_class) {
                 empties = {};
             }
         }
@@ -134,7 +134,7 @@ private:
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
     /// By the heap that gave them up, whose processor has seen them last.
-    SuperblockList empties_[Classes::count][ways_];
+    LineList empties_[Classes::count][ways_];
     std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it
     std::atomic<std::size_t> empty_touched_{0}; ///< the same
     unsigned hand_ = 0;                         ///< the class that gave up an empty one last

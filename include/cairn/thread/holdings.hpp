@@ -151,7 +151,7 @@ private:
     /// What next() finds, one after the other, to the global heap; what has to stay for now finds its place when all are through.
     template <class Next>
     void give_each(Next next) {
-        SuperblockList refused;
+        LineList refused;
         while (OwnerLine *const s = next()) {
             if (!give(s)) {
                 refused.push_front(s);
