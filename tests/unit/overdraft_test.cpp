@@ -10,7 +10,7 @@ using namespace cairn;
 
 namespace {
 
-using Discipline = Emptiness<128_KiB>;
+using Discipline = Emptiness<128_KiB, 1, 6>;
 constexpr std::size_t slack = Discipline::slack;
 
 class OverdraftTest : public testing::Test {

@@ -16,8 +16,7 @@
 
 namespace cairn {
 
-template <std::size_t Slack, unsigned FractionNumerator = 1, unsigned FractionDenominator = 3,
-          unsigned Steps = 8>
+template <std::size_t Slack, unsigned FractionNumerator, unsigned FractionDenominator, unsigned Steps = 8>
 struct Emptiness {
     static constexpr std::size_t slack = Slack; ///< K S, bytes
     static constexpr unsigned numerator = FractionNumerator;

@@ -18,18 +18,18 @@
 
 namespace cairn {
 
-template <unsigned SizeClasses, unsigned Groups = 6>
+template <unsigned SizeClasses>
 class FullnessGroups {
 public:
-    static constexpr unsigned groups = Groups;
+    static constexpr unsigned groups = 6;
     constexpr FullnessGroups() = default;
 
-    /// 0: less than 1/Groups of the blocks live ... Groups - 1: nearly full. Comparisons: a division takes longer than all the rest of
+    /// 0: less than a sixth of the blocks live ... 5: nearly full. Comparisons: a division takes longer than all the rest of
     /// insert.
     static unsigned group_of(unsigned live, unsigned capacity) {
         return [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) {
-            return (... + unsigned{live * Groups >= (I + 1) * capacity});
-        }(std::make_integer_sequence<unsigned, Groups - 1>());
+            return (... + unsigned{live * groups >= (I + 1) * capacity});
+        }(std::make_integer_sequence<unsigned, groups - 1>());
     }
 
     void insert(OwnerLine *s) {
@@ -61,7 +61,7 @@ public:
 
     /// The same among those that `heap` gave up, as far as a short look at each group shows.
     OwnerLine *take_fullest_of(unsigned size_class, unsigned heap) {
-        for (unsigned g = Groups; g-- > 0;) {
+        for (unsigned g = groups; g-- > 0;) {
             OwnerLine *s = lists_[size_class][g].front();
             for (unsigned left = longest_look_; s != nullptr && left != 0; s = s->next, --left) {
                 if (s->last_heap == heap) {
@@ -92,9 +92,9 @@ public:
 
 private:
     static constexpr unsigned longest_look_ = 16;
-    static_assert(Groups <= 8);
+    static_assert(groups <= 8);
 
-    LineList lists_[SizeClasses][Groups];
+    LineList lists_[SizeClasses][groups];
     std::uint8_t groups_of_[SizeClasses]{}; ///< a bit for each group of the class that has any
 };
 
