@@ -39,7 +39,7 @@ public:
     static constexpr RunsKept beside_blocks{8_MiB, 4};
     /// The same for cached mappings, runs among it: a mapping that is gone costs all of its faults.
     static constexpr RunsKept beside_mappings{32_MiB, 4};
-    /// A superblock serves many calls: those that there is no place for may have memory of their own. Of one slot always fits.
+    /// A superblock serves many calls: a longer one that no free run has room for may have new memory. One of a single slot fits into any.
     static constexpr RunsKept beside_superblocks{4_MiB, 16};
 
     constexpr PurgingRuns() = default;
