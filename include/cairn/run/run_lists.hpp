@@ -6,7 +6,7 @@
 // Needs:   the OwnerLine of a free run's first slot for links and length; the last slot's for the length
 //          alone (the boundary tag that the neighbour behind finds it by).
 // Keeps:   each list holds runs of exactly its length, most recently freed first.
-// Threads: the caller holds the run heap's lock.
+// Threads: the caller holds the stripe's lock.
 // Cost:    a bitmap search over 8 words; aligned requests may look at the runs of a few lengths.
 // Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags (LKmalloc,
 //          section 6, C).

@@ -9,7 +9,7 @@
 // Needs:   a window from AddressSpace, its first slots zeroed.
 // Keeps:   kinds[] says truly what each slot is; it is what makes `free` sound for any pointer into the
 //          window.
-// Threads: kinds[] is read by all without a lock and written by who holds the slot (the run heap's lock, or
+// Threads: kinds[] is read by all without a lock and written by who holds the slot (the stripe's lock, or
 //          the owner of the run).
 // Cost:    five slots in 512, of which only the touched pages are resident.
 // Source:  4 MB stripes with a table (LKmalloc, section 6, G); metadata apart (Wen and Deng, section 3.2.2).

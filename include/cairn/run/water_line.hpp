@@ -7,7 +7,7 @@
 // Needs:   to be told what is taken, and what of it is touched later than it is taken.
 // Keeps:   a program whose memory goes up and down below a line that it has reached pays nothing for that; who gives back
 //          more than was due has that as credit.
-// Threads: the caller holds a lock; total() any.
+// Threads: the caller holds a lock; set_floor(), is_small() and total() any.
 // Cost:    some additions.
 // Source:  docs/decisions/growth-is-above-the-water-line.md
 #pragma once

@@ -8,7 +8,7 @@
 //          power of two of slots, that are aligned to their length.
 // Threads: any; formatting is for who holds the superblock.
 // Errors:  nullptr when out of memory.
-// Cost:    the run heap's lock.
+// Cost:    the lock of a stripe of runs, and where memory grows the run heap's.
 #pragma once
 
 #include <cairn/platform/random.hpp>

@@ -9,7 +9,7 @@
 //          tray at most.
 // Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is gone. A push to a
 //          heap that nobody has is seen by its last owner (`empty` after `set_idle`) or sees `idle`.
-// Threads: push any; take the owner.
+// Threads: push any; take the owner or a visitor.
 // Cost:    one compare-exchange each; a push happens once in some tens of remote frees.
 #pragma once
 

@@ -6,7 +6,7 @@
 // Adds:    places by fullness; taking in notices; giving up what the invariant does not allow.
 // Needs:   GlobalHeap below.
 // Keeps:   a heap that is too empty is on the list of those to visit; each superblock is in one place.
-// Threads: the heap's own thread, or who holds its guard; notices may arrive from any.
+// Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor; notices may arrive from any.
 // Cost:    some tens of instructions at each border, a lock for each superblock that moves.
 // Source:  Hoard, sections 3.1 and 3.4, with the accounting done at borders instead of at each call.
 #pragma once
