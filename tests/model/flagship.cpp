@@ -987,7 +987,7 @@ const model::Kernel<PutBack, 2> put_back("flagship.visit.put_back");
 /// Segments are walked while there are new ones.
 struct Walk {
     AddressSpace space;
-    Segments segments{nullptr};
+    Segments segments;
     Walk() { segments.grow(space, 1, 1, 0, Segments::From::both); }
     void thread(unsigned i) {
         if (i == 0) {

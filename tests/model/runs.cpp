@@ -53,7 +53,7 @@ struct Marked {
 // ---- runs of slots
 
 struct Large : Marked<6> {
-    RunHeap runs{nullptr};
+    RunHeap runs;
     LargeHeap large{runs};
 
     explicit Large(unsigned had = 3) {
@@ -255,7 +255,7 @@ const model::Kernel<LargeHugeStep<false>, 2>
 /// What is unmapped may be somebody else's at once (Options::reuses).
 struct Huge : Marked<6> {
     static constexpr std::size_t size = 128_KiB;
-    RunHeap runs{nullptr};
+    RunHeap runs;
     HugeHeap huge{runs};
     char *addresses[12] = {}; ///< where there was a block
     unsigned known = 0;

@@ -50,7 +50,7 @@ protected:
     }
     std::size_t mapped() { return runs_.space().mapped(); }
 
-    RunHeap runs_{this};
+    RunHeap runs_;
 };
 
 TEST_F(CutEndsTest, WhatIsFreeBehindTheLastRunIsUnmapped) {

@@ -66,7 +66,7 @@ protected:
         return static_cast<unsigned>(slot_size / size);
     } ///< a block of the next superblock
 
-    std::unique_ptr<Shared> levels_ = std::make_unique<Shared>(nullptr);
+    std::unique_ptr<Shared> levels_ = std::make_unique<Shared>();
     Heap *owner_ = levels_->open();
     Heap *freer_ = levels_->open();
     std::vector<std::uintptr_t> blocks_;

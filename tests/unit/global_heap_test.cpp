@@ -104,7 +104,7 @@ protected:
         return count;
     }
 
-    RunHeap runs_{this};
+    RunHeap runs_;
     std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_);
     std::array<PendingSuperblocks, heaps + 1> trays_;
     std::map<OwnerLine *, std::vector<std::uintptr_t>> blocks_;

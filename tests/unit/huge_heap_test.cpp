@@ -54,7 +54,7 @@ protected:
         return to;
     }
 
-    RunHeap runs_{this};
+    RunHeap runs_;
     HugeHeap heap_{runs_};
     std::set<char *> live_;
     bool clean_ = false;
@@ -476,7 +476,7 @@ TEST_F(HugeHeapTest, ItIsTheEndOfAllThatTouches) {
 
 /// What lies free in runs and in the cache is one sum; and a fraction of all that there is may.
 TEST(HugeHeapBesideRunsTest, RunsCountWithWhatIsCached) {
-    RunHeap runs(&runs);
+    RunHeap runs;
     HugeHeap heap(runs);
     bool clean = false;
     void *const little = heap.malloc(PurgingRuns::beside_mappings.slack, 1, clean);

@@ -123,7 +123,6 @@ public:
 
 class Runs : public RunHeap {
 public:
-    using RunHeap::RunHeap;
     /// As another thread would.
     bool begin_a_step() { return steps_.begin(1, {HugeSteps::least, 0, 0, SIZE_MAX}); }
     /// The halves of a step.
@@ -174,7 +173,7 @@ protected:
         return there;
     }
 
-    Runs runs_{this};
+    Runs runs_;
 };
 
 TEST_F(HugeGrowthTest, ALargeHeapGrowsByTwoMebibytesAtOnce) {

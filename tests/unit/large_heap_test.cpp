@@ -53,7 +53,7 @@ protected:
         EXPECT_EQ(now.large_live_blocks, blocks);
     }
 
-    RunHeap runs_{this};
+    RunHeap runs_;
     LargeHeap heap_{runs_};
 };
 

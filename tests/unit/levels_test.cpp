@@ -60,8 +60,7 @@ protected:
         EXPECT_TRUE(next->owns(s_)) << "it serves the next one";
     }
 
-    std::unique_ptr<Levels<Classes, Discipline>> levels_ =
-        std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    std::unique_ptr<Levels<Classes, Discipline>> levels_ = std::make_unique<Levels<Classes, Discipline>>();
     Heap *heap_ = nullptr;
     OwnerLine *s_ = nullptr;
     superblock::RemoteFree told_{};
@@ -104,7 +103,7 @@ TEST_F(NoticeToTheDead, WhatWasToldBeforeTheHeapIsIdleItsLastThreadHandsOver) {
 /// Superblocks are paid for as they are cut. In the child the slots say what is a superblock, each superblock how far it is cut.
 TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
     for (const bool survives : {true, false}) {
-        const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+        const auto levels = std::make_unique<Levels<Classes, Discipline>>();
         auto *const mine = levels->open();
         auto *const of_another = levels->open();
         for (unsigned c = 0; c < Classes::count; ++c) {
@@ -126,7 +125,7 @@ TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
 
 /// What a visitor had begun in the heap of the thread that forks, nobody ends: the child knows by the descriptors alone what it has.
 TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const heap = levels->open();
     std::vector<void *> blocks(3000);
     for (void *&p : blocks) {
@@ -154,7 +153,7 @@ TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
 
 /// A run that waits for who has freed it is free for all after a fork, after a tick, and when memory is asked for or given back.
 TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     constexpr unsigned who = 3;
     bool clean = false;
     const auto malloc = [&] {
@@ -193,7 +192,7 @@ TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
 
 /// A long run that waits is surplus as any other, and waits no more when more memory is touched than ever was.
 TEST(Levels, ALongRunThatWaitsIsForGrowth) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     bool clean = false;
     const auto turn = [&] {
         auto &blocks = levels->long_blocks();
@@ -221,7 +220,7 @@ TEST(Levels, ALongRunThatWaitsIsForGrowth) {
 
 /// Whoever asks: memory that lies free in anybody's stripe counts, and that of huge blocks.
 TEST(Levels, ASurplusIsOverAllStripes) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     bool clean = false;
     const auto lies_free = [&](std::size_t size, unsigned who) {
         void *const p = levels->long_blocks().malloc(size, 16, clean, who);
@@ -243,7 +242,7 @@ TEST(Levels, ASurplusIsOverAllStripes) {
 
 /// However many owners are inside: who waits behind them is visited before memory grows for the third time.
 TEST(Levels, AHeapBehindManyWhoseOwnersAreInsideIsVisited) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     std::vector<Levels<Classes, Discipline>::Heap *> heaps(100);
     for (auto *&heap : heaps) {
         heap = levels->open();
@@ -267,7 +266,7 @@ TEST(Levels, AHeapBehindManyWhoseOwnersAreInsideIsVisited) {
 
 /// More than the table of trays has without memory of its own.
 TEST(Levels, AHeapIsFoundByItsNumberHoweverManyThereAre) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     for (unsigned number = 1; number <= 1200; ++number) {
         auto *const heap = levels->open();
         ASSERT_NE(heap, nullptr);
@@ -276,7 +275,7 @@ TEST(Levels, AHeapIsFoundByItsNumberHoweverManyThereAre) {
 }
 
 TEST(Levels, HeapsThatAreClosedHaveNoShare) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const heap = levels->open();
     for (unsigned i = 0; i < 10 * HeapsInUse::for_each_processor * platform::processors(); ++i) {
         levels->close(levels->open());
@@ -285,7 +284,7 @@ TEST(Levels, HeapsThatAreClosedHaveNoShare) {
 }
 
 TEST(Levels, InTheChildOfAForkAllHeapsButOneServeNewThreads) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     std::set<void *> all;
     for (int i = 0; i < 4; ++i) {
         all.insert(levels->open());
@@ -312,7 +311,7 @@ TEST(Levels, InTheChildOfAForkAllHeapsButOneServeNewThreads) {
 
 /// Another thread may have been about to say that it has mapped or unmapped something.
 TEST(Levels, InTheChildOfAForkWhatIsMappedIsCountedAnew) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const survivor = levels->open();
     const auto mapped = [&] {
         Statistics now;
@@ -337,7 +336,7 @@ TEST(Levels, InTheChildOfAForkWhatIsMappedIsCountedAnew) {
 
 /// With more heaps than have their full share: all of it while the process has little.
 TEST(Levels, ASmallProcessSharesNothing) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     levels->registry().set_small_process(levels->runs(), 24_MiB);
     auto *const heap = levels->open();
     for (unsigned i = 0; i < 2 * HeapsInUse::for_each_processor * platform::processors(); ++i) {
@@ -359,7 +358,7 @@ TEST(Levels, AProcessIsSmallBelowWhatTheBoundLeavesEachOfFewHeaps) {
     EXPECT_EQ(Discipline::small_process(4), 8_MiB);
     EXPECT_EQ(Discipline::small_process(7), 8_MiB);
     EXPECT_EQ(Discipline::small_process(8), 8 * Discipline::bins_slack);
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     levels->registry().set_small_process(levels->runs(), 24_MiB);
     for (std::size_t heaps = 1; heaps <= 2; ++heaps) {
         levels->open();
@@ -404,8 +403,7 @@ protected:
     }
     std::size_t held() { return sleeper_->holdings().held(); }
 
-    std::unique_ptr<Levels<Classes, Discipline>> levels_ =
-        std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    std::unique_ptr<Levels<Classes, Discipline>> levels_ = std::make_unique<Levels<Classes, Discipline>>();
     Heap *mine_ = levels_->open();
     Heap *sleeper_ = levels_->open();
 };
@@ -445,7 +443,7 @@ TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
 }
 
 TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const heap = levels->open();
     const auto keep_one = [&] { // a superblock without live blocks, in the global heap
         void *const p = heap->malloc_class(class_of_48);
@@ -480,7 +478,7 @@ TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
 
 /// The owner was inside when its absence was told: it is looked for again, and until then whoever does that does not sleep.
 TEST(Levels, AnAbsentHeapThatNobodyCouldVisitIsVisitedLater) {
-    const auto levels = std::make_unique<Levels<Classes, Discipline>>(nullptr);
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const heap = levels->open();
     levels->open(); // where there is one only nobody is looked for
     for (unsigned c = 0; c < Classes::count; ++c) {

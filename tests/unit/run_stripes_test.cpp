@@ -62,7 +62,7 @@ protected:
         }
     }
 
-    RunHeap runs_{this};
+    RunHeap runs_;
 };
 
 // The first ones limit address space: later on there are windows of other tests, and what is left would be a small part of all.

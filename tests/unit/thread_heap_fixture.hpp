@@ -99,7 +99,7 @@ protected:
         return count;
     }
 
-    RunHeap runs_{this};
+    RunHeap runs_;
     std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_);
     std::array<Heap, 3> heaps_;
     Heap &heap_ = heaps_[0];

@@ -15,7 +15,7 @@ namespace {
 
 class TrayTableTest : public testing::Test {
 protected:
-    RunHeap runs_{this};
+    RunHeap runs_;
     TrayTable table_;
 };
 

@@ -20,9 +20,6 @@
 namespace cairn {
 
 class HugeGrowth : public RunGrowth {
-public:
-    using RunGrowth::RunGrowth;
-
 protected:
     /// As RunGrowth's, but the run may be of memory that is resident already.
     Run take_unused(unsigned slots, unsigned alignment, Touched touched, unsigned home) {

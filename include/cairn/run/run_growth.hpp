@@ -19,7 +19,7 @@ namespace cairn {
 
 class RunGrowth {
 public:
-    explicit constexpr RunGrowth(void *allocator) : segments_(allocator) {}
+    constexpr RunGrowth() = default;
     RunGrowth(const RunGrowth &) = delete;
     RunGrowth &operator=(const RunGrowth &) = delete;
 

@@ -18,8 +18,6 @@ namespace cairn {
 
 class RunHeap : public HugeGrowth {
 public:
-    using HugeGrowth::HugeGrowth;
-
     static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 
     /// The home stripe of a thread, by its heap's number: 1 and more, 0 for none.

@@ -43,8 +43,7 @@ struct Segment {
     SharedLine shared_lines[slots_per_segment];
     RemoteLine remote_lines[slots_per_segment];
     std::atomic<SlotKind> kinds[slots_per_segment];
-    Segment *next;         ///< all segments of one allocator
-    void *allocator;       ///< whose segment this is
+    Segment *next;         ///< all segments of one heap of runs
     unsigned mapped_slots; ///< slots from the start that are mapped
     unsigned most_slots;   ///< how many may be: end_of_slots, unless something else lies there
     bool is_reserved;      ///< nothing else does, up to the window's end

@@ -20,7 +20,7 @@ namespace cairn {
 
 class Segments {
 public:
-    explicit constexpr Segments(void *allocator) : allocator_(allocator) {}
+    constexpr Segments() = default;
 
     /// Where it may come from.
     enum class From : unsigned char { segments, windows, both };
@@ -138,7 +138,6 @@ private:
 
     OwnerLine *add_segment(Segment *segment, unsigned slots, unsigned stripe) {
         segment->stripe = stripe;
-        segment->allocator = allocator_;
         segment->mapped_slots = slots;
         segment->most_slots = end_of_slots;
         segment->set_kinds(0, metadata_slots, SlotKind::metadata);
@@ -173,7 +172,6 @@ private:
     std::size_t overhead_ = 0;
     unsigned guards_ = 0;
     Segment *to_grow_ = nullptr; ///< those that were not mapped to their end
-    void *const allocator_;
 };
 
 } // namespace cairn

@@ -26,7 +26,7 @@ public:
     /// At so much growth, by small steps or at once, what lies free is looked for.
     static constexpr std::size_t growth_step = 1_MiB;
 
-    explicit constexpr Levels(void *allocator) : runs_(allocator) {}
+    constexpr Levels() = default;
 
     Heap *open(bool for_all = false) {
         global_.maker().seed(platform::secret());

@@ -168,7 +168,7 @@ protected:
         }
     }
 
-    Level levels_{this};
+    Level levels_;
     PerThread<Level, Life> threads_{levels_};
     std::atomic<std::size_t> surplus_limit_{SIZE_MAX}; ///< relaxed: a hint, a number by itself
 };
