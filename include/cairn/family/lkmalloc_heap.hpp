@@ -30,7 +30,6 @@ class LkmallocHeap {
     static_assert(P::subheaps >= 1 && P::subheaps < Stripes::long_block, "a subheap's number is a byte");
 
 public:
-    using Parameters = P;
     static constexpr std::size_t alignment = P::alignment;
 
     constexpr LkmallocHeap() = default;

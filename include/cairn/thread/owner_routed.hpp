@@ -28,8 +28,6 @@ class OwnerRouted : public Freeing<Classes, Discipline, Life> {
     using typename Base::Found;
 
 public:
-    using typename Base::Heap;
-
     constexpr OwnerRouted() = default;
 
     CAIRN_INLINE void *malloc(std::size_t size) {
