@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/debug/at_end.hpp>
 #include <cairn/debug/usage.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -118,16 +119,10 @@ private:
     /// An exception is a failure too.
     template <class F>
     static void *asked(F ask) {
-        struct Failure {
-            ~Failure() {
-                if (thrown) {
-                    Into.failures.add(1);
-                }
-            }
-            bool thrown = true;
-        } failure;
+        bool thrown = true;
+        const debug::AtEnd counted([&] { thrown ? Into.failures.add(1) : void(); });
         void *const p = ask();
-        failure.thrown = false;
+        thrown = false;
         return p;
     }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/debug/at_end.hpp>
 #include <cairn/debug/trace_record.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -126,18 +127,12 @@ public:
     }
 
 private:
-    /// Written at its end, also by an exception.
-    struct Taking {
-        ~Taking() { Sink.write(operation, block, size, alignment); }
-        Operation operation;
-        std::size_t size, alignment;
-        void *block = nullptr;
-    };
-
+    /// Written when it is over, also by an exception.
     template <class F>
     static void *took(Operation operation, std::size_t size, std::size_t wanted, F ask) {
-        Taking taking{operation, size, wanted};
-        return taking.block = ask();
+        void *block = nullptr;
+        const debug::AtEnd written([&] { Sink.write(operation, block, size, wanted); });
+        return block = ask();
     }
 
     Super heap_;
