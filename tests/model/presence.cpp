@@ -14,7 +14,7 @@ namespace {
 /// data stand for what each of them protects: two threads in there at one time are a race.
 struct Heap {
     static constexpr sync::Presence::Thing the_bin = 0;
-    sync::Presence presence{sync::Rank::visit};
+    sync::Presence presence;
     std::atomic<void *> owner{nullptr};
     std::atomic<int *> bin{nullptr};
     int block = 0;    ///< the superblock's lists

@@ -26,7 +26,7 @@ bool can_visit(sync::Presence &presence) {
 }
 
 TEST(Presence, VisitorsComeWhileTheOwnerIsOut) {
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     EXPECT_TRUE(can_visit(presence));
     presence.enter();
     EXPECT_FALSE(can_visit(presence)) << "and at once, the owner may be asleep";
@@ -35,7 +35,7 @@ TEST(Presence, VisitorsComeWhileTheOwnerIsOut) {
 }
 
 TEST(Presence, OneVisitorAtATime) {
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     ASSERT_TRUE(presence.try_visit());
     EXPECT_FALSE(can_visit(presence));
     presence.end_visit();
@@ -43,7 +43,7 @@ TEST(Presence, OneVisitorAtATime) {
 }
 
 TEST(Presence, AShortSectionIsSeen) {
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     presence.begin(&one_thing);
     ASSERT_TRUE(presence.try_visit());
     sync::Presence::Thing at = sync::Presence::nothing;
@@ -56,7 +56,7 @@ TEST(Presence, AShortSectionIsSeen) {
 }
 
 TEST(Presence, TheOwnerWaitsForAVisitorToLeave) {
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     std::atomic<bool> inside{false};
     ASSERT_TRUE(presence.try_visit());
     std::thread owner([&] {
@@ -73,7 +73,7 @@ TEST(Presence, TheOwnerWaitsForAVisitorToLeave) {
 }
 
 TEST(Presence, InTheChildOfAForkNobodyIsIn) {
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     EXPECT_FALSE(presence.reset_after_fork());
     std::thread([&] { EXPECT_TRUE(presence.try_visit()); }).join();
     EXPECT_TRUE(presence.reset_after_fork()) << "a visitor was";
@@ -85,7 +85,7 @@ TEST(Presence, InTheChildOfAForkNobodyIsIn) {
 /// Without a heavy fence on either side.
 TEST(Presence, FencedOwnerAndVisitorsNeverMeet) {
     constexpr long rounds = platform::sanitized ? 20000 : 500000;
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     presence.enter();
     presence.fence_from_now_on();
     presence.leave();
@@ -138,7 +138,7 @@ TEST(Presence, OwnerAndVisitorsNeverUseOneThingTogether) {
         }
     };
     constexpr int rounds = platform::sanitized ? 20000 : 200000;
-    sync::Presence presence(sync::Rank::visit);
+    sync::Presence presence;
     Thing thing;
     long everything = 0; // used between enter and leave, and by visitors
     long used_by_visitors = 0;

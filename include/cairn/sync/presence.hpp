@@ -24,7 +24,7 @@ namespace cairn::sync {
 
 class Presence {
 public:
-    explicit constexpr Presence(Rank rank) : lock_(rank) {}
+    constexpr Presence() = default;
 
     // ---- the owner
 
@@ -146,7 +146,7 @@ private:
     }
 
     std::atomic<Thing> mark_{nothing};
-    Lock lock_;
+    Lock lock_{Rank::visit};
     std::atomic<bool> fenced_{false};
 };
 

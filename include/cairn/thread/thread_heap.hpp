@@ -166,7 +166,7 @@ private:
         sync::Inside inside_;
     };
 
-    sync::Presence presence_{sync::Rank::visit};
+    sync::Presence presence_;
     Contents contents_;
     Gathering gathering_;
 
