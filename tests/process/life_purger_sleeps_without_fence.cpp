@@ -44,10 +44,14 @@ int main() {
             i % 10 != 0 ? free(blocks[i]) : void();
         }
     }
-    sleep_seconds(2);
-    const std::size_t before = sleeps_of_purger();
-    sleep_seconds(3);
-    const std::size_t times = sleeps_of_purger() - before;
-    dprintf(1, "the purger went to sleep %zu times in three seconds\n", times);
+    // On a busy machine it takes longer until it has looked at all of them.
+    std::size_t times = 0;
+    for (int i = 0; i == 0 || (times > 2 && i < 6); ++i) {
+        sleep_seconds(i == 0 ? 2 : 0);
+        const std::size_t before = sleeps_of_purger();
+        sleep_seconds(3);
+        times = sleeps_of_purger() - before;
+        dprintf(1, "the purger went to sleep %zu times in three seconds\n", times);
+    }
     CHECK(times <= 2);
 }
