@@ -206,6 +206,23 @@ TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
     EXPECT_EQ(heap_.give_up_spares(), 0u);
 }
 
+/// The length is told beside the address, in the bits that an address of a line leaves.
+TEST_F(LargeHeapTest, TheLongestRunThatWaitsIsAsLongAsItsPlaceCanTell) {
+    bool clean = false;
+    for (const unsigned slots : {SpareRuns::most_slots, SpareRuns::most_slots + 1}) {
+        const std::size_t size = slots * slot_size;
+        for (unsigned turn = 1; turn < SpareRuns::least_turns; ++turn) {
+            EXPECT_EQ(heap_.free(line_of(heap_.malloc(size, 1, clean, 1)), 1), Freed::run) << turn;
+        }
+        OwnerLine *const run = line_of(heap_.malloc(size, 1, clean, 1));
+        const bool waits = slots == SpareRuns::most_slots;
+        EXPECT_EQ(heap_.free(run, 1), waits ? Freed::kept_long : Freed::run) << slots;
+        EXPECT_EQ(heap_.spares(), waits ? size : 0u);
+        EXPECT_EQ(heap_.give_up_spares(), waits ? size : 0u);
+    }
+    expect_live(0, 0);
+}
+
 /// Whoever frees a long block out of turn is no more one who frees in turn: what waits for that is free for all, and its room.
 TEST_F(LargeHeapTest, ALongRunDoesNotWaitBesideOthers) {
     bool clean = false;
