@@ -94,6 +94,22 @@ TEST_F(GatheringTest, AChainBeginsWithTheSecondInARowAndGoesAsAWhole) {
     EXPECT_EQ(begun_, 2u);
 }
 
+/// Superblocks were counted before the chains are, and what they have live may be less by now: the second time stands for that.
+TEST_F(GatheringTest, TheFiguresHaveNoMoreAsFreeThanTheyHadLive) {
+    Statistics figures;
+    figures.size_classes = Classes::count;
+    SizeClassStatistics &row = figures.by_class[Classes::class_of(size)];
+    row = {.block_size = size, .live_blocks = 4};
+    figures.small_live = 4 * size;
+    free(0, 5);
+    for (int time = 0; time < 2; ++time) {
+        freer_->gathering().count_as_free(figures);
+        EXPECT_EQ(row.live_blocks, 0u);
+        EXPECT_EQ(row.free_blocks, 4u);
+        EXPECT_EQ(figures.small_live, 0u);
+    }
+}
+
 TEST_F(GatheringTest, WhatComesBackIsAsFreeAsWhatComesAlone) {
     const unsigned all = other();
     free(0, all);
