@@ -215,6 +215,15 @@ TEST_F(HugeGrowthTest, NorForALongRunOrOneOfSuchAnAlignment) {
     EXPECT_LE(runs_.dirty_bytes(), dirty);
 }
 
+TEST_F(HugeGrowthTest, ForTheLongestThatIsNone) {
+    if (!are_there()) {
+        GTEST_SKIP() << "no huge pages here";
+    }
+    fill();
+    allocate(HugeSteps::longest_run);
+    EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes / 2);
+}
+
 TEST_F(HugeGrowthTest, WithoutHugePagesItGrowsAsASmallOne) {
     const NoHugePages none;
     fill();
