@@ -38,6 +38,9 @@ int main() {
     use_and_free(60 * MiB);
     pass_time();
     CHECK(resident() > before + 50 * MiB);
+    CHECK(mallopt(M_TRIM_THRESHOLD, 0) == 1); // nothing stays
+    pass_time();
+    CHECK(resident() < before + 10 * MiB);
 
     char status[4096]; // background:off
     read_proc("/proc/self/status", status, sizeof status);
