@@ -83,11 +83,9 @@ TEST_F(NoticeToTheDead, AVisitorMayTakeTheNoticeInBeforeTheHeapIsIdle) {
 
 TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
     levels_->registry().close(heap_, refused_);
-    PendingSuperblocks *const tray = deliver();
-    ASSERT_EQ(tray, &heap_->tray());
-    ASSERT_TRUE(tray->idle());
+    ASSERT_TRUE(heap_->tray().idle());
     EXPECT_NE(remote().owner(), 0u);
-    levels_->registry().tend(*tray);
+    tell(levels_->registry(), levels_->global(), told_);
     expect_handed_over();
 }
 
