@@ -61,7 +61,13 @@ TEST(Routes, AFastPathLeavesItsMark) {
     heap->free(small[0]);
     heap->free(large[1]);
     EXPECT_EQ(heap->mark(), sync::Presence::nothing);
-    for (void *const p : {small[2], large[0], large[2]}) {
+    void *const longer = heap->malloc(2 * slot_size);
+    heap->free(longer);
+    heap->free(small[2]);
+    EXPECT_NE(heap->mark(), sync::Presence::nothing);
+    EXPECT_EQ(heap->malloc(2 * slot_size), longer);
+    EXPECT_EQ(heap->mark(), sync::Presence::nothing) << "who has long blocks only keeps no superblock";
+    for (void *const p : {large[0], large[2], longer}) {
         heap->free(p);
     }
     heap->detach();
