@@ -108,6 +108,20 @@ TEST(Routes, AReallocLeavesWhatAMallocOfItsSizeWouldTake) {
     heap->detach();
 }
 
+TEST(Routes, ABlockThatIsHalfFullStays) {
+    const auto heap = std::make_unique<Flagship<Counting>>();
+    for (const std::size_t size : {std::size_t{64}, std::size_t{1024}, 8_KiB, 20_KiB}) {
+        void *const p = heap->malloc(size);
+        const std::size_t length = heap->getSize(p);
+        ASSERT_EQ(heap->reallocate(p, length), p) << size;
+        ASSERT_EQ(heap->reallocate(p, length / 2), p) << size;
+        void *const shorter = heap->reallocate(p, length / 2 - 1);
+        EXPECT_NE(shorter, p) << size;
+        heap->free(shorter);
+    }
+    heap->detach();
+}
+
 TEST(Routes, ALongBlockGrowsWhereItIs) {
     const auto heap = std::make_unique<Flagship<Counting>>();
     void *const p = heap->malloc(1_MiB);
