@@ -219,10 +219,17 @@ TEST(Routes, TrimmingIsForAllHeaps) {
     EXPECT_EQ(figures(*heap).superblocks, 0u) << "its own";
 
     use(100);
+    const auto gathered = [&] {
+        return std::any_of(blocks.begin(), blocks.begin() + 20, [&](void *p) {
+            return heap->levels().is_gathered(superblock::superblock_at(address_of(p)), address_of(p));
+        });
+    };
     std::thread([&] {
         std::for_each(blocks.begin(), blocks.begin() + 20, [&](void *p) { heap->free(p); });
+        EXPECT_TRUE(gathered());
         heap->trim(0);
-        EXPECT_EQ(figures(*heap).small_live, (blocks.size() - 20) * 112) << "what it has gathered";
+        EXPECT_FALSE(gathered());
+        EXPECT_EQ(figures(*heap).small_live, (blocks.size() - 20) * 112);
         heap->detach();
     }).join();
     std::for_each(blocks.begin() + 20, blocks.end(), [&](void *p) { heap->free(p); });
