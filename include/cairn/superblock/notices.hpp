@@ -82,6 +82,16 @@ public:
                                                    std::memory_order_release, std::memory_order_relaxed));
     }
 
+    /// Bytes that the owner was told of since it last knew, in whole steps. A hint: it may just take them in.
+    static std::size_t told_of(const OwnerLine *s) {
+        const RemoteLine *const line = remote_of(s);
+        const SharedLine *const shared = shared_of(s);
+        const RemoteWord word{line->word.load(std::memory_order_relaxed)};
+        const std::size_t since = word.count() + std::size_t{shared->step};
+        const std::size_t known = line->notify.load(std::memory_order_relaxed);
+        return since < known ? 0 : (since - known) / shared->step * shared->step * shared->block_size;
+    }
+
     /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global
     /// heap's lock. False, and nothing has changed but the threshold, while another thread's notice is on its
     /// way; `told`: the notice is the caller's own.

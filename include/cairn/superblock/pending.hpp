@@ -52,14 +52,22 @@ public:
     /// acquire: pairs with the exchange of every push since the last take.
     OwnerLine *take() {
         freed_.store(0, std::memory_order_relaxed);
+        left_.store(0, std::memory_order_relaxed);
         return first_.exchange(nullptr, std::memory_order_acquire);
     }
 
-    /// Others have freed so many bytes more; all that they freed since the last taking. relaxed: a hint.
-    std::size_t note_freed(std::size_t bytes) {
-        return freed_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    }
+    /// Others have freed so many bytes more. relaxed: a hint.
+    void note_freed(std::size_t bytes) { freed_.fetch_add(bytes, std::memory_order_relaxed); }
+    /// All that they freed since the last taking.
     std::size_t freed() const { return freed_.load(std::memory_order_relaxed); }
+
+    /// After a taking: what of this superblock was told could not be taken in. relaxed: as freed().
+    void put_back(OwnerLine *s, std::size_t told) {
+        left_.fetch_add(told, std::memory_order_relaxed);
+        push(s);
+    }
+    /// All that was told and not taken in yet.
+    std::size_t owed() const { return freed() + left_.load(std::memory_order_relaxed); }
 
     void reset_after_fork() {
         first_.store(nullptr, std::memory_order_relaxed); // relaxed, both: alone
@@ -70,6 +78,7 @@ private:
     std::atomic<OwnerLine *> first_{nullptr};
     std::atomic<bool> idle_{false};
     std::atomic<std::size_t> freed_{0};
+    std::atomic<std::size_t> left_{0};
 };
 
 } // namespace cairn

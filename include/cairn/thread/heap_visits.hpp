@@ -64,7 +64,7 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
     while (PendingSuperblocks *const tray =
                missed == most_missed ? nullptr : registry.next_wanted(global, look)) {
         const bool overdrawn = tray->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
-        if (tray->idle() || (!overdrawn && tray->freed() < Global::Emptiness::slack)) {
+        if (tray->idle() || (!overdrawn && tray->owed() < Global::Emptiness::slack)) {
             continue;
         }
         if (tray->heap != mine) {

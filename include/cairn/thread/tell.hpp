@@ -24,7 +24,10 @@ CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const s
     }
     if (tray->idle()) {
         registry.tend(*tray);
-    } else if (tray->note_freed(left.bytes) >= Global::Emptiness::slack) {
+        return;
+    }
+    tray->note_freed(left.bytes);
+    if (tray->owed() >= Global::Emptiness::slack) {
         global.notices().wanted_visits().add(*tray); // its owner does not come by
     }
 }

@@ -140,7 +140,7 @@ private:
         if (taken.in_use(s)) {
             taken.put_back(s);
             if (told) {
-                heap_.tray().push(s); // its notice is still to be taken in
+                heap_.tray().put_back(s, Heap::Notice::told_of(s)); // its notice is still to be taken in
             }
             return false;
         }
