@@ -98,9 +98,6 @@ bool Life::attached() noexcept {
     }
     thread_ties::Tie *const tie = thread_ties::tie(PerThread<Heap::Level, Life>::mine());
     if (pthread_setspecific(key, tie != nullptr ? static_cast<void *>(tie) : &untied) == 0) {
-        const int saved = errno;
-        purger::thread_came();
-        errno = saved;
         return true;
     }
     thread_ties::untie(tie);

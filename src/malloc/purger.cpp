@@ -272,12 +272,6 @@ void grew() noexcept {
     wake(); // threads that only allocate are to be looked at too
 }
 
-void thread_came() noexcept {
-    if (state.load(std::memory_order_relaxed) == absent) { // relaxed: a hint
-        grew();
-    }
-}
-
 void surplus() noexcept {
     const bool is_ours = background.load(std::memory_order_relaxed);
     const bool at_once = delay_ms.load(std::memory_order_relaxed) == 0;

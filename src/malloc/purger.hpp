@@ -14,7 +14,7 @@
 // The process ends with the last of the program's threads: when the main one ends, and others go on, so does the purger, and those
 // that free have the ticks.
 //
-// Threads: `grew`, `thread_came`, `surplus`, `returned` and `before_fork` any, with no lock of the heap held; `forget` in the child of a fork.
+// Threads: `grew`, `surplus`, `returned` and `before_fork` any, with no lock of the heap held; `forget` in the child of a fork.
 // Cost:    `surplus` is called by the slow path of free when more than `wake_at` bytes are free; one load when
 //          the thread is at work already. `returned`, in slow paths of a thread that was absent, the same.
 #pragma once
@@ -32,7 +32,6 @@ inline constexpr std::size_t wake_at = 16_MiB;
 void loaded() noexcept; ///< by the library's constructor
 void configure(const Options &options) noexcept;
 void grew() noexcept;
-void thread_came() noexcept; ///< a large process has a purger then, since nobody else looks after a thread that stays away
 void surplus() noexcept;
 void returned() noexcept;
 void before_fork() noexcept;      ///< waits for the purger to leave, 20 ms at most

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A program of one thread that forks has one then: the purger leaves before, whether it sleeps or has little to do. What is free later
-// goes back all the same, by the call that frees, or by another purger where memory grows or a thread comes. A program that has threads keeps its purger.
+// goes back all the same, by the call that frees, or by another purger where memory grows. A program that has threads keeps its purger.
 #include "life_purger_thread.hpp"
 
 #include <sys/wait.h>
@@ -87,7 +87,7 @@ int main() {
     fork_once();
     CHECK(is_alone());
 
-    in_thread([] { free(malloc(100)); });
+    burst.grow_to(200 * MiB);
     CHECK(has_purger());
     check_goes_back();
     let_it_sleep();
