@@ -161,56 +161,59 @@ using std::align_val_t;
 using std::nothrow_t;
 using std::size_t;
 
-CAIRN_EXPORT void *operator new(size_t size) {
+// Weak: a program that is linked with the archive may have some forms of its own as well.
+#define CAIRN_REPLACEABLE CAIRN_EXPORT [[gnu::weak]]
+
+CAIRN_REPLACEABLE void *operator new(size_t size) {
     return allocate(size);
 }
-CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment) {
+CAIRN_REPLACEABLE void *operator new(size_t size, align_val_t alignment) {
     return allocate(size, alignment);
 }
-CAIRN_EXPORT void operator delete(void *p) noexcept {
+CAIRN_REPLACEABLE void operator delete(void *p) noexcept {
     heap.free(p);
 }
-CAIRN_EXPORT void operator delete(void *p, align_val_t) noexcept {
+CAIRN_REPLACEABLE void operator delete(void *p, align_val_t) noexcept {
     heap.free(p);
 }
 
 // From here on each form goes through one above, whosever that is.
 
-CAIRN_EXPORT void *operator new[](size_t size) {
+CAIRN_REPLACEABLE void *operator new[](size_t size) {
     CAIRN_TAIL_CALL return ::operator new(size); // who calls it is still our caller
 }
-CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment) {
+CAIRN_REPLACEABLE void *operator new[](size_t size, align_val_t alignment) {
     CAIRN_TAIL_CALL return ::operator new(size, alignment);
 }
-CAIRN_EXPORT void operator delete[](void *p) noexcept {
+CAIRN_REPLACEABLE void operator delete[](void *p) noexcept {
     ::operator delete(p);
 }
-CAIRN_EXPORT void operator delete[](void *p, align_val_t alignment) noexcept {
+CAIRN_REPLACEABLE void operator delete[](void *p, align_val_t alignment) noexcept {
     ::operator delete(p, alignment);
 }
 
-CAIRN_EXPORT void operator delete(void *p, size_t) noexcept {
+CAIRN_REPLACEABLE void operator delete(void *p, size_t) noexcept {
     ::operator delete(p);
 }
-CAIRN_EXPORT void operator delete[](void *p, size_t) noexcept {
+CAIRN_REPLACEABLE void operator delete[](void *p, size_t) noexcept {
     ::operator delete[](p);
 }
-CAIRN_EXPORT void operator delete(void *p, size_t, align_val_t alignment) noexcept {
+CAIRN_REPLACEABLE void operator delete(void *p, size_t, align_val_t alignment) noexcept {
     ::operator delete(p, alignment);
 }
-CAIRN_EXPORT void operator delete[](void *p, size_t, align_val_t alignment) noexcept {
+CAIRN_REPLACEABLE void operator delete[](void *p, size_t, align_val_t alignment) noexcept {
     ::operator delete[](p, alignment);
 }
-CAIRN_EXPORT void operator delete(void *p, const nothrow_t &) noexcept {
+CAIRN_REPLACEABLE void operator delete(void *p, const nothrow_t &) noexcept {
     ::operator delete(p);
 }
-CAIRN_EXPORT void operator delete[](void *p, const nothrow_t &) noexcept {
+CAIRN_REPLACEABLE void operator delete[](void *p, const nothrow_t &) noexcept {
     ::operator delete[](p);
 }
-CAIRN_EXPORT void operator delete(void *p, align_val_t alignment, const nothrow_t &) noexcept {
+CAIRN_REPLACEABLE void operator delete(void *p, align_val_t alignment, const nothrow_t &) noexcept {
     ::operator delete(p, alignment);
 }
-CAIRN_EXPORT void operator delete[](void *p, align_val_t alignment, const nothrow_t &) noexcept {
+CAIRN_REPLACEABLE void operator delete[](void *p, align_val_t alignment, const nothrow_t &) noexcept {
     ::operator delete[](p, alignment);
 }
 
@@ -243,18 +246,18 @@ CAIRN_INLINE bool is_own_aligned_new_array() {
 
 } // namespace
 
-CAIRN_EXPORT void *operator new(size_t size, const nothrow_t &form) noexcept {
+CAIRN_REPLACEABLE void *operator new(size_t size, const nothrow_t &form) noexcept {
     return CAIRN_LIKELY(is_own_new()) ? try_allocate(size, form) : cairn::new_or_null(::operator new, size);
 }
-CAIRN_EXPORT void *operator new[](size_t size, const nothrow_t &form) noexcept {
+CAIRN_REPLACEABLE void *operator new[](size_t size, const nothrow_t &form) noexcept {
     return CAIRN_LIKELY(is_own_new_array()) ? try_allocate(size, form)
                                             : cairn::new_or_null(::operator new[], size);
 }
-CAIRN_EXPORT void *operator new(size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
+CAIRN_REPLACEABLE void *operator new(size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
     return CAIRN_LIKELY(is_own_aligned_new()) ? try_allocate(size, alignment, form)
                                               : cairn::new_or_null(::operator new, size, alignment);
 }
-CAIRN_EXPORT void *operator new[](size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
+CAIRN_REPLACEABLE void *operator new[](size_t size, align_val_t alignment, const nothrow_t &form) noexcept {
     return CAIRN_LIKELY(is_own_aligned_new_array()) ? try_allocate(size, alignment, form)
                                                     : cairn::new_or_null(::operator new[], size, alignment);
 }

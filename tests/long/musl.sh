@@ -123,7 +123,7 @@ for source in "$root"/tests/process/*.cpp; do
         reason="exceptions, destructors of threads, streams: of the C++ library"
         ;;
     libc_* | api_libc_names) reason="the declarations are glibc's" ;;
-    heap_statistics_in_a_fork | heap_touches | memory_new_throws_static | memory_small_process | report_static) reason="linked with the archive" ;;
+    api_cpp_own_new_archive | api_cpp_own_new_static | heap_statistics_in_a_fork | heap_touches | memory_new_throws_static | memory_small_process | report_static) reason="linked with the archive" ;;
     hardened_misuse) reason="another library" ;;
     life_before_and_after_main) reason="musl runs no .preinit_array" ;;
     life_fork_in_handler) reason="musl does not tell whether there are threads: a child may not return from the handler" ;;
