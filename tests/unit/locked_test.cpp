@@ -95,6 +95,36 @@ TEST(LockedHeap, IsHeldAcrossAForkWhereTheLockCanBe) {
     EXPECT_TRUE(done);
 }
 
+int begun = 0;
+int across = 0;
+
+struct Chance : Archetype<> {
+    static void begin_in_child() { begun += across; }
+};
+
+TEST(LockedHeap, TellsAChildOfForkWithTheLockHeld) {
+    class Watched : public RankedLock<> {
+    public:
+        void hold_across_fork() {
+            RankedLock<>::hold_across_fork();
+            ++across;
+        }
+        void let_go_after_fork() {
+            --across;
+            RankedLock<>::let_go_after_fork();
+        }
+    };
+    begun = 0;
+    LockedHeap<Chance, Watched> heap;
+    heap.lock_all();
+    heap.unlock_all(sync::AfterFork::in_parent);
+    EXPECT_EQ(begun, 0);
+    heap.lock_all();
+    heap.unlock_all(sync::AfterFork::in_child);
+    EXPECT_EQ(begun, 1);
+    EXPECT_EQ(across, 0);
+}
+
 TEST(LockedHeap, NestsByRank) {
     using Inner = LockedHeap<Spy, RankedLock<sync::Rank::leaf>>;
     LockedHeap<Inner> heap;

@@ -2,8 +2,9 @@
 //
 // RandomPlacesHeap: small blocks at random places among twice as many, clean whenever they are free.
 //
-// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free. Found are frees of what is no
-//          block, or no more, writes behind a block's end when it is freed, and into freed blocks when they are handed out.
+// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free; begin_in_child, after a fork.
+//          Found are frees of what is no block, or no more, writes behind a block's end when it is freed, and into freed
+//          blocks when they are handed out.
 // Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Where memory is
 //          out its let_held_go() is called, if it has one. Classes of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
@@ -22,6 +23,8 @@
 #include <cairn/debug/random_class.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/sizeclass/classes.hpp>
+
+#include <unistd.h>
 
 namespace cairn {
 
@@ -93,6 +96,9 @@ public:
         const std::uint32_t *const state = region->template live<Policy>(p, Fault::invalid_use);
         return state == nullptr ? 0 : *state - 1;
     }
+
+    /// From here on this process draws other places than its parent and the other children of that.
+    void begin_in_child() { seed_ = platform::mix(random() ^ static_cast<std::uint64_t>(getpid())); }
 
 private:
     void *take(std::size_t room, std::size_t size) {

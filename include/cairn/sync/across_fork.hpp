@@ -34,6 +34,14 @@ void unlock_heap_after_fork(H &heap, AfterFork side) {
     }
 }
 
+/// A heap that draws by chance has begin_in_child, by which the children of one process come to draw apart.
+template <class H>
+void begin_heap_in_child(H &heap) {
+    if constexpr (requires { heap.begin_in_child(); }) {
+        heap.begin_in_child();
+    }
+}
+
 /// A lock of the kit is taken without regard to its rank.
 template <class L>
 void hold_across_fork(L &lock) {

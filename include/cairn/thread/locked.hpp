@@ -120,9 +120,12 @@ public:
         sync::lock_heap_across_fork(heap_);
         sync::unlock_heap_after_fork(heap_, sync::AfterFork::in_parent);
     }
-    void unlock_all(sync::AfterFork)
+    void unlock_all(sync::AfterFork side)
         requires ForkSafeLock<L>
     {
+        if (side == sync::AfterFork::in_child) {
+            sync::begin_heap_in_child(heap_);
+        }
         lock_.let_go_after_fork();
     }
 
