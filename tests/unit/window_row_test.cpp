@@ -51,6 +51,19 @@ TEST(WindowRow, GrowsByTheNextWindowAndNoOther) {
     EXPECT_EQ(WindowRow::end(), start + 2 * window_size);
 }
 
+TEST(WindowRow, AnAddressOfASegmentHasItsLowerBits) {
+    constexpr std::uintptr_t inside = 7 * slot_size + 12345;
+    WindowMap::set(at(start - 5 * window_size), WindowKind::segment);
+    for (const std::uintptr_t window :
+         {start, start + window_size, start - 5 * window_size}) { // two of the row, one that is not
+        std::uintptr_t low = 0;
+        EXPECT_TRUE(in_segment(window + inside, low));
+        EXPECT_EQ(low % window_size, inside);
+        EXPECT_EQ(owner_line_at(window + inside, low), &Segment::of(window)->owner_lines[7]);
+        EXPECT_EQ(shared_line_at(window + inside), &Segment::of(window)->shared_lines[7]);
+    }
+}
+
 TEST(WindowRow, HasSegmentsAloneWhileThreadsAdd) {
     constexpr unsigned windows = 2000;
     const std::uintptr_t from = WindowRow::end() + window_size; // behind the one that did not join

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// CPU: a hint for spin loops, one for the cache, and the clock that costs least.
+// CPU: a hint for spin loops, one for the cache, comparisons with memory, and the clock that costs least.
 //
 // Threads: any.
 // Cost:    an instruction or two; ticks_in_order() waits for what was begun before.
@@ -8,6 +8,7 @@
 
 #include <cairn/platform/features.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace cairn::platform {
@@ -52,17 +53,42 @@ CAIRN_INLINE std::uintptr_t computed(std::uintptr_t number) {
     return number;
 }
 
-/// address - begin < bytes. Each number is read in the instruction that uses it: compilers make two of an atomic load and a comparison.
-/// Others may write them; either value will do.
-CAIRN_INLINE bool is_within(std::uintptr_t address, const std::uintptr_t &begin,
+/// Takes `begin` from the number; whether that leaves less than `bytes`. Each is read in the instruction that uses it: compilers make two
+/// of an atomic load and a comparison. Others may write them; either value will do.
+CAIRN_INLINE bool is_within(std::uintptr_t &number, const std::uintptr_t &begin,
                             const std::uintptr_t &bytes) {
 #if defined(__x86_64__)
     bool below;
-    asm("sub %2, %1\n\tcmp %3, %1" : "=@ccb"(below), "+&r"(address) : "m"(begin), "m"(bytes));
+    asm("sub %2, %1\n\tcmp %3, %1" : "=@ccb"(below), "+&r"(number) : "m"(begin), "m"(bytes));
     return below;
 #else
-    return address - __atomic_load_n(&begin, __ATOMIC_RELAXED) < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+    number -= __atomic_load_n(&begin, __ATOMIC_RELAXED);
+    return number < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
 #endif
+}
+
+/// Whether `word` is `value`, and whether `number` is below it: as is_within(), in one instruction. `order` is that of a load.
+template <class T>
+CAIRN_INLINE bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
+#if defined(__x86_64__)
+    if constexpr (!sanitized) { // a sanitizer is to see the load
+        bool equal;
+        asm volatile("cmp %2, %1" : "=@cce"(equal) : "r"(value), "m"(word) : "memory");
+        return equal;
+    }
+#endif
+    return word.load(order) == value;
+}
+template <class T>
+CAIRN_INLINE bool is_below(T number, const std::atomic<T> &word) {
+#if defined(__x86_64__)
+    if constexpr (!sanitized) {
+        bool below;
+        asm("cmp %2, %1" : "=@ccb"(below) : "r"(number), "m"(word));
+        return below;
+    }
+#endif
+    return number < word.load(std::memory_order_relaxed);
 }
 
 /// Fetches the line at `p`, any address, to be written: others lose it now, not only when it is written. An x86 that does not

@@ -97,7 +97,7 @@ struct alignas(platform::line_pair) SharedLine {
     std::uint64_t reciprocal; ///< the least number above 2^64 / block size
     std::uint64_t key;        ///< the cookie xor the superblock's address: makes an encoded link an offset
     std::uintptr_t first;     ///< where the first block begins, or a long one
-    std::atomic<std::uint32_t>
+    std::atomic<std::uint64_t>
         starts_below; ///< tells the starts of blocks that were carved (is_block_start), here of those that
                       ///< begin in the slot; relaxed: a block was carved in its pointer's own history.
                       ///< Of a large run: Segment::LargeBlock

@@ -69,9 +69,9 @@ struct Segment {
     // looks at free runs holds the lock; any other pointer only needs some answer.
     SlotKind kind(unsigned slot) const { return kinds[slot].load(std::memory_order_relaxed); }
     /// What SharedLine::starts_below says of the block of a `large` slot. hidden: live, but not malloc's (cairn_heap).
-    enum LargeBlock : std::uint32_t { dead, live, hidden };
+    enum LargeBlock : std::uint64_t { dead, live, hidden };
     // relaxed: as kind()
-    std::uint32_t large_block(unsigned slot) const {
+    std::uint64_t large_block(unsigned slot) const {
         return shared_lines[slot].starts_below.load(std::memory_order_relaxed);
     }
     void set_large_block(unsigned slot, LargeBlock state) {
@@ -98,10 +98,10 @@ static_assert(offsetof(Segment, remote_lines) == 2 * offsetof(Segment, shared_li
 inline constexpr std::size_t shared_line_offset = slots_per_segment * platform::line_pair;
 
 inline SharedLine *shared_of(OwnerLine *line) {
-    return reinterpret_cast<SharedLine *>(address_of(line) + shared_line_offset);
+    return reinterpret_cast<SharedLine *>(reinterpret_cast<char *>(line) + shared_line_offset);
 }
 inline const SharedLine *shared_of(const OwnerLine *line) {
-    return reinterpret_cast<const SharedLine *>(address_of(line) + shared_line_offset);
+    return reinterpret_cast<const SharedLine *>(reinterpret_cast<const char *>(line) + shared_line_offset);
 }
 inline RemoteLine *remote_of(const OwnerLine *line) {
     return reinterpret_cast<RemoteLine *>(address_of(line) + 2 * shared_line_offset);
@@ -109,11 +109,14 @@ inline RemoteLine *remote_of(const OwnerLine *line) {
 inline OwnerLine *owner_line_of(const SharedLine *line) {
     return reinterpret_cast<OwnerLine *>(address_of(line) - shared_line_offset);
 }
-inline SharedLine *shared_line_at(std::uintptr_t address) {
+/// The lines of the slot that an address lies in. `low`: any number with the address's lower bits.
+inline OwnerLine *owner_line_at(std::uintptr_t address, std::uintptr_t low) {
     constexpr std::size_t scale = slot_size / platform::line_pair;
     constexpr std::uintptr_t mask = (slots_per_segment - 1) * platform::line_pair;
-    return reinterpret_cast<SharedLine *>(align_down(address, window_size) + shared_line_offset +
-                                          (address / scale & mask));
+    return reinterpret_cast<OwnerLine *>(align_down(address, window_size) | (low / scale & mask));
+}
+inline SharedLine *shared_line_at(std::uintptr_t address) {
+    return shared_of(owner_line_at(address, address));
 }
 /// The first slot's line of the superblock that the slot of `line` is one of. Of any other slot's: that of some slot of the segment.
 inline SharedLine *first_line(SharedLine *line) {

@@ -23,6 +23,10 @@ public:
     static CAIRN_INLINE bool holds(std::uintptr_t address) {
         return platform::is_within(address, row_.begin, row_.bytes);
     }
+    /// The same, and makes of the address how far it lies behind the row's start.
+    static CAIRN_INLINE bool holds_at(std::uintptr_t &address) {
+        return platform::is_within(address, row_.begin, row_.bytes);
+    }
 
     /// Where the next window goes, 0 for the first one.
     static std::uintptr_t end() {
@@ -62,9 +66,18 @@ private:
     static inline constinit Row row_{nowhere_, 0};
 };
 
-/// Whether an address lies in the window of a segment.
+/// Whether an address lies in the window of a segment; then `low` is some number with the address's lower bits.
+CAIRN_INLINE bool in_segment(std::uintptr_t address, std::uintptr_t &low) {
+    low = address;
+    if (CAIRN_LIKELY(WindowRow::holds_at(low))) {
+        return true;
+    }
+    low = address;
+    return WindowMap::kind(address) == WindowKind::segment;
+}
 CAIRN_INLINE bool in_segment(std::uintptr_t address) {
-    return CAIRN_LIKELY(WindowRow::holds(address)) || WindowMap::kind(address) == WindowKind::segment;
+    std::uintptr_t low = address;
+    return in_segment(address, low);
 }
 
 } // namespace cairn

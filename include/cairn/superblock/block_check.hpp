@@ -60,7 +60,7 @@ inline Found find_long(const void *p, const char *what) {
     case SlotKind::large_rest:
         invalid(what, p, "which is inside a large block, not its start, or is a cairn_heap's");
     case SlotKind::large:
-        if (const std::uint32_t state = segment->large_block(slot); state != Segment::dead) {
+        if (const std::uint64_t state = segment->large_block(slot); state != Segment::dead) {
             if (address != blocks_of(&segment->owner_lines[slot])) {
                 invalid(what, p, "which is inside a large block, not its start");
             }

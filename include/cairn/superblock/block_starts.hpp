@@ -13,6 +13,7 @@
 // Source:  divisibility by a multiplication: Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019.
 #pragma once
 
+#include <cairn/platform/cpu.hpp>
 #include <cairn/run/segment.hpp>
 
 #include <bit>
@@ -29,13 +30,13 @@ inline std::uint64_t excess(const SharedLine *shared) {
 }
 
 CAIRN_INLINE bool is_block_start(const SharedLine *shared, std::uint64_t offset) {
-    return offset * shared->reciprocal < shared->starts_below.load(std::memory_order_relaxed);
+    return platform::is_below(offset * shared->reciprocal, shared->starts_below);
 }
 
 /// So many blocks are carved, for all to know; those that were not before begin in the slots from `from` to `last`. That of the first slot
 /// counts all, whatever is asked of it, and comes last: a fork's child finds it as `carved`, or the others to be as they should.
 inline void publish(SharedLine *shared, std::uint64_t carved, unsigned from = 0, unsigned last = 0) {
-    const auto below = static_cast<std::uint32_t>(carved * excess(shared));
+    const auto below = carved * excess(shared);
     for (unsigned slot = last; slot > 0 && slot >= from; --slot) {
         shared[slot].starts_below.store(below, std::memory_order_relaxed);
     }

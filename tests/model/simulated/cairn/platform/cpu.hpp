@@ -3,6 +3,7 @@
 // In place of platform/cpu.hpp under the model checker: who spins waits until what it looked at last has changed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 extern "C" void cairn_model_relax();
@@ -23,8 +24,17 @@ inline std::uintptr_t computed(std::uintptr_t number) {
     return number;
 }
 
-inline bool is_within(std::uintptr_t address, const std::uintptr_t &begin, const std::uintptr_t &bytes) {
-    return address - __atomic_load_n(&begin, __ATOMIC_RELAXED) < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+inline bool is_within(std::uintptr_t &number, const std::uintptr_t &begin, const std::uintptr_t &bytes) {
+    number -= __atomic_load_n(&begin, __ATOMIC_RELAXED);
+    return number < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+}
+template <class T>
+bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
+    return word.load(order) == value;
+}
+template <class T>
+bool is_below(T number, const std::atomic<T> &word) {
+    return number < word.load(std::memory_order_relaxed);
 }
 
 /// No access in the memory model.
