@@ -87,10 +87,11 @@ struct Bound {
         return most;
     }();
 
-    /// The most that superblocks may have, given that at most `live` bytes in shares were live, all of one size class, and
-    /// so many heaps in use.
-    static constexpr double most(double live, double heaps) {
-        return (live + (1 - fraction) * heaps * per_heap) / (1 - fraction - untold);
+    /// The most that superblocks may have, given that at most `live` bytes in shares were live, all of one size class, so many heaps in use,
+    /// and `untouched` bytes of superblocks when memory last grew.
+    static constexpr double most(double live, double heaps, double untouched = 0) {
+        const double touched = live + untold * untouched + (1 - fraction) * heaps * share * per_heap;
+        return touched / (1 - fraction - untold) + untouched;
     }
 };
 

@@ -93,32 +93,32 @@ Json gather() {
 void print(const Json &all) {
     const Json &bound = all["bound"];
     const auto text = [](const Json &value) { return value.get<std::string>(); };
-    std::cout
-        << "cairn " << text(all["version"]) << ", " << text(all["build"]["type"]) << ", built with "
-        << text(all["build"]["compiler"]) << "\npage size " << all["system"]["page_size"]
-        << ", transparent huge pages: " << text(all["system"]["transparent_huge_pages"])
-        << "\n\nmemory for small blocks of one size class <= (U + free, but untold) / (1 - f) + P "
-           "times the heap constant\n+ what superblocks have not touched; of several classes: docs/bound.md"
-        << "\n  f              " << bound["f"] << "\n  K S            " << bound["ks"]
-        << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
-        << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
-        << "\n  untold         " << bound["untold"] << " of a superblock, at most"
-        << "\n  share          " << bound["share"]
-        << ": a block's share of its superblock by its length, at most"
-        << "\n  heap constant  " << bound["heap_constant"] << " bytes: " << bound["in_bins"]
-        << " free in bins or anywhere after a visit,\n                 " << bound["unlisted"]
-        << " more before the next, " << bound["last_taken"] << " for the superblock taken last, "
-        << bound["in_global_heap"] << " in the global heap,\n                 " << bound["told"]
-        << " / (1 - f) freed by others and told, " << bound["gathered"]
-        << " / (1 - f) freed of others'\n                 superblocks and gathered, " << bound["heap"]
-        << " for the heap itself"
-        << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
-        << bound["runs_slack"] << " bytes; with cached mappings " << bound["runs_and_mappings_fraction"]
-        << ", or\n                 " << bound["runs_and_mappings_slack"] << " bytes; for superblocks "
-        << bound["runs_fraction_for_superblocks"] << ", or " << bound["runs_slack_for_superblocks"]
-        << " bytes"
-        << "\n\nallocators (cairn "
-           "run --allocator NAME)\n ";
+    std::cout << "cairn " << text(all["version"]) << ", " << text(all["build"]["type"]) << ", built with "
+              << text(all["build"]["compiler"]) << "\npage size " << all["system"]["page_size"]
+              << ", transparent huge pages: " << text(all["system"]["transparent_huge_pages"])
+              << "\n\nmemory for small blocks of one size class <= share * ((U + free, but untold) / (1 - f) "
+                 "+ P\ntimes the heap constant) + what superblocks have not touched; of several classes: "
+                 "docs/bound.md"
+              << "\n  f              " << bound["f"] << "\n  K S            " << bound["ks"]
+              << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
+              << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
+              << "\n  untold         " << bound["untold"] << " of a superblock, at most"
+              << "\n  share          " << bound["share"]
+              << ": a superblock's length by that of its blocks, at most"
+              << "\n  heap constant  " << bound["heap_constant"] << " bytes: " << bound["in_bins"]
+              << " free in bins or anywhere after a visit,\n                 " << bound["unlisted"]
+              << " more before the next, " << bound["last_taken"] << " for the superblock taken last, "
+              << bound["in_global_heap"] << " in the global heap,\n                 " << bound["told"]
+              << " / (1 - f) freed by others and told, " << bound["gathered"]
+              << " / (1 - f) freed of others'\n                 superblocks and gathered, " << bound["heap"]
+              << " for the heap itself"
+              << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
+              << bound["runs_slack"] << " bytes; with cached mappings " << bound["runs_and_mappings_fraction"]
+              << ", or\n                 " << bound["runs_and_mappings_slack"] << " bytes; for superblocks "
+              << bound["runs_fraction_for_superblocks"] << ", or " << bound["runs_slack_for_superblocks"]
+              << " bytes"
+              << "\n\nallocators (cairn "
+                 "run --allocator NAME)\n ";
     for (const Json &name : all["allocators"]) {
         std::cout << ' ' << text(name);
     }

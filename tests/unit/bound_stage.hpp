@@ -51,10 +51,10 @@ struct Published {
     static constexpr double share = 131072.0 / 119808;
 };
 
-/// What the descriptors say at one moment; bytes, live ones in shares of superblocks.
+/// What the descriptors say at one moment; bytes of blocks, where nothing else is said.
 struct Counted {
     struct OfHeap {
-        double held = 0;      ///< a_i: touched bytes of superblocks
+        double held = 0;      ///< a_i: touched bytes
         double accounted = 0; ///< u_i as the heap knows it
         double live = 0;      ///< u_i as it is
         double untold = 0;    ///< freed, and nobody was told
@@ -66,10 +66,11 @@ struct Counted {
     std::vector<OfHeap> heaps; ///< by number; 0 is the global heap
     std::vector<double>
         free_in_global;  ///< by size class, as the global heap knows it, of superblocks with live blocks
-    double held = 0;     ///< A: touched bytes of all superblocks
-    double spans = 0;    ///< with what they have not touched yet
-    double live = 0;     ///< what is gathered is live for the descriptors
-    double gathered = 0; ///< by all threads
+    double extents = 0;  ///< touched bytes of all superblocks, with the rests behind their last blocks
+    double spans = 0;    ///< and with what they have not touched yet
+    double room = 0;     ///< of all blocks that they have or will have
+    double live = 0;     ///< in shares; what is gathered is live for the descriptors
+    double gathered = 0; ///< in shares, by all threads
     double untold = 0;
 };
 
@@ -211,7 +212,7 @@ public:
     void look(const Heap *grown = nullptr, unsigned made = Classes::count) {
         const Counted now = count();
         EXPECT_NEAR(now.live - now.gathered, live_, 1) << "the descriptors agree with the program";
-        EXPECT_LE(now.untold, Published::untold * now.spans);
+        EXPECT_LE(now.untold, Published::untold * now.room);
         const double limit_of_heap = Published::in_bins + Published::unlisted + Published::last_taken;
         for (std::size_t i = 1; grown != nullptr && i < now.heaps.size(); ++i) {
             const Counted::OfHeap &h = now.heaps[i];
@@ -224,18 +225,19 @@ public:
         }
         if (made < Classes::count) {
             // With the block in hand the call has given a chain back, which may have told the global heap of a step.
-            const double limit = Published::in_global_heap * threads() +
-                                 (Limits::untold_by_others(made) + 1) * Limits::share_of_class(made);
+            const double limit =
+                Published::in_global_heap * threads() +
+                (Limits::untold_by_others(made) + 1) * static_cast<double>(Classes::size_of(made));
             worst_global_ = std::max(worst_global_, now.free_in_global[made] / limit);
             EXPECT_LE(now.free_in_global[made], limit);
         }
         for (std::size_t i = 1; grown != nullptr && i < now.heaps.size(); ++i) {
             worst_told_ = std::max(worst_told_, now.heaps[i].told / Published::told);
-            EXPECT_LE(now.heaps[i].told, Published::told * Published::share) << "heap " << i;
+            EXPECT_LE(now.heaps[i].told, Published::told) << "heap " << i;
         }
         if (std::count_if(peaks_.begin(), peaks_.end(), [](double peak) { return peak > 0; }) == 1) {
-            uncarved_ = grown != nullptr ? now.spans - now.held : uncarved_;
-            const double limit = Limits::most(peak_, threads()) + uncarved_;
+            uncarved_ = grown != nullptr ? now.spans - now.extents : uncarved_;
+            const double limit = Limits::most(peak_, threads(), uncarved_);
             const auto taken = static_cast<double>(subject_.levels().resident_bytes());
             worst_memory_ = std::max(worst_memory_, taken / limit);
             EXPECT_LE(taken, limit) << "U = " << peak_;
@@ -283,12 +285,15 @@ private:
     };
 
     static double gathered_by(Heap &heap) {
-        double all = 0;
+        double shares = 0;
+        double bytes = 0;
         heap.gathering().for_each([&](const Gathering::Place &place) {
-            all += place.count() * Limits::share_of_class(place.superblock()->size_class);
+            const unsigned c = place.superblock()->size_class;
+            shares += place.count() * Limits::share_of_class(c);
+            bytes += place.count() * static_cast<double>(Classes::size_of(c));
         });
-        EXPECT_LE(all, Published::gathered * Published::share);
-        return all;
+        EXPECT_LE(bytes, Published::gathered);
+        return shares;
     }
 
     static unsigned number_of(const Heap *heap) { return const_cast<Heap *>(heap)->holdings().number(); }
@@ -307,19 +312,21 @@ private:
     static void add(Counted &now, const OwnerLine *s) {
         const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
         const unsigned c = s->size_class;
-        const double share = Limits::share_of_class(c);
-        const double live = (1.0 * s->live() - remote.count()) * share;
-        const double accounted = s->accounted * share;
-        now.held += s->extent;
+        const auto size = static_cast<double>(Classes::size_of(c));
+        const double live = (1.0 * s->live() - remote.count()) * size;
+        const double accounted = s->accounted * size;
+        const double held = superblock::held_by(s);
+        now.extents += s->extent;
         now.spans += static_cast<double>(span_of(s));
-        now.live += live;
+        now.room += Limits::capacity_of_class(c) * size;
+        now.live += (1.0 * s->live() - remote.count()) * Limits::share_of_class(c);
         ASSERT_LT(remote.owner(), now.heaps.size());
         Counted::OfHeap &h = now.heaps[remote.owner()];
-        h.held += s->extent;
+        h.held += held;
         h.live += live;
         h.accounted += accounted;
         if (remote.owner() == 0 && s->accounted != 0) {
-            now.free_in_global[c] += std::max(0.0, s->extent - accounted);
+            now.free_in_global[c] += held - accounted;
         }
         double unknown = std::max(0.0, accounted - live);
         if (remote.owner() != 0 && remote.queued()) {
@@ -327,11 +334,11 @@ private:
             // What the owner has accounted for stays in the list; each step since is told.
             const unsigned notify = remote_of(s)->notify.load(std::memory_order_relaxed);
             const unsigned known = notify > step ? std::min(notify - step, remote.count()) : 0;
-            const double told = (remote.count() - known) / step * step * share;
+            const double told = (remote.count() - known) / step * step * size;
             h.told += told;
             unknown = std::max(0.0, unknown - told);
         }
-        EXPECT_LE(unknown, Limits::untold_blocks(c) * share + 1e-3) << "class " << Classes::size_of(c);
+        EXPECT_LE(unknown, Limits::untold_blocks(c) * size) << "class " << Classes::size_of(c);
         h.untold += unknown;
         now.untold += unknown;
     }

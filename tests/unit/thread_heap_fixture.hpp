@@ -75,7 +75,7 @@ protected:
         std::size_t accounted = 0;
         superblock::for_each(runs_, [&](const OwnerLine *s) {
             if (owns(heap, s)) {
-                held += s->extent;
+                held += superblock::held_by(s);
                 EXPECT_EQ(s->slots, global_->maker().slots_of_class(s->size_class));
                 accounted += s->accounted * Classes::size_of(s->size_class);
                 const auto step = static_cast<std::int64_t>(Discipline::step_of(shared_of(s)->capacity));

@@ -3,7 +3,8 @@
 // Account: u and a of a heap, as of the last look at each of its superblocks.
 //
 // Adds:    joining, looking again, carving, leaving.
-// Keeps:   u is the sum of `accounted` blocks, a the sum of `extent`, of the superblocks that have joined.
+// Keeps:   u is the sum of `accounted` blocks, a the sum of superblock::held_by, of the superblocks that have joined. So one whose blocks
+//          are all live has as much of both, and one that is less than f empty no more than u / (1 - f) allows.
 // Threads: the heap's own thread, or who has the heap to itself.
 // Cost:    a few instructions.
 // Source:  Hoard, section 3 (u_i and a_i); brought up to date at borders instead of at each call.
@@ -20,14 +21,14 @@ public:
     constexpr Account() = default;
 
     std::size_t used() const { return used_; } ///< u: live bytes as last accounted
-    std::size_t held() const { return held_; } ///< a: touched bytes of the superblocks held
+    std::size_t held() const { return held_; } ///< a: touched bytes of the blocks of the superblocks held
 
     /// A superblock is new here.
     void join(OwnerLine *s) {
         Discipline::rearm(s);
         s->accounted = superblock::live_now(s);
         used_ += used_by(s);
-        held_ += s->extent;
+        held_ += superblock::held_by(s);
     }
 
     /// Brings u up to date for one superblock and sets its next border.
@@ -41,23 +42,25 @@ public:
     /// Bytes that were touched.
     std::uint32_t carve(OwnerLine *s) {
         const std::uint32_t before = s->extent;
+        held_ -= superblock::held_by(s);
         superblock::carve(s);
-        held_ += s->extent - before;
+        held_ += superblock::held_by(s);
         return s->extent - before;
     }
 
     /// Bytes that went back.
     std::uint32_t drop_uncarved(OwnerLine *s) {
         const std::uint32_t before = s->extent;
+        held_ -= superblock::held_by(s);
         superblock::drop_uncarved(s);
-        held_ -= before - s->extent;
+        held_ += superblock::held_by(s);
         return before - s->extent;
     }
 
     /// A superblock that had so much of each is here no more.
-    void leave(std::size_t used, std::size_t extent) {
+    void leave(std::size_t used, std::size_t held) {
         used_ -= used;
-        held_ -= extent;
+        held_ -= held;
     }
 
     static std::size_t used_by(const OwnerLine *s) {

@@ -109,7 +109,7 @@ private:
     static constexpr unsigned ways_ = 8; ///< as many as a byte has bits, for take_empty
 
     static std::size_t free_bytes_of(const OwnerLine *s) {
-        return s->extent - std::size_t{s->accounted} * shared_of(s)->block_size;
+        return superblock::held_by(s) - std::size_t{s->accounted} * shared_of(s)->block_size;
     }
 
     static bool blocks_fill_lines(unsigned size_class) {

@@ -11,6 +11,7 @@
 // Cost:    a load.
 #pragma once
 
+#include <cairn/superblock/carving.hpp>
 #include <cairn/superblock/remote_list.hpp>
 
 #include <algorithm>
@@ -85,7 +86,7 @@ private:
     void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
 
     static std::uint32_t free_bytes_of(const OwnerLine *s) {
-        return s->extent - superblock::live_now(s) * shared_of(s)->block_size;
+        return superblock::held_by(s) - superblock::live_now(s) * shared_of(s)->block_size;
     }
 
     static inline constinit OwnerLine nothing_{

@@ -78,13 +78,20 @@ public:
     /// To the global heap. False, and it is in no place and owned by nobody, while a notice about it is on its way.
     bool give(OwnerLine *s) {
         places_.take_out(s);
-        const std::size_t used = used_by(s), extent = s->extent;
+        const std::size_t used = used_by(s), held = superblock::held_by(s);
         if (!global_->release(s, number_)) {
             return false;
         }
-        account_.leave(used, extent);
+        account_.leave(used, held);
         given_ = true;
         return true;
+    }
+
+    /// One without live blocks, in no place, is of another class from here on.
+    void recycle(OwnerLine *s, unsigned size_class) {
+        account_.leave(used_by(s), superblock::held_by(s));
+        global_->recycle(s, size_class, number_, heap());
+        account_.join(s);
     }
 
     /// Whether anything was given since the last question.
@@ -93,7 +100,7 @@ public:
     /// A superblock of the account, in whatever place, is for the heap's thread to use.
     void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
 
-    /// Touched bytes beyond u / (1 - f), where the invariant does not hold; else 0.
+    /// What a has beyond u / (1 - f), where the invariant does not hold; else 0.
     std::size_t overdraft() const { return Discipline::overdraft(used(), held()); }
 
     /// Of so many bytes, what a heap may have free, with so many in use.

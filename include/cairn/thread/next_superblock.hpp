@@ -49,7 +49,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
         make_ready(holdings, s);
         return s;
     }
-    holdings.global().recycle(s, c, holdings.number(), holdings.heap());
+    holdings.recycle(s, c);
     return s;
 }
 

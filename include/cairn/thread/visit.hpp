@@ -100,7 +100,7 @@ private:
             }
             holdings.places().take_out(s);
             used -= holdings.used_by(s);
-            held -= s->extent;
+            held -= superblock::held_by(s);
             if (!taken.has(s)) { // else it was told of as well
                 taken.take(s);
             }
