@@ -503,4 +503,30 @@ TEST_F(VisitTest, ANoticeUnderWayKeepsItsSuperblock) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+TEST_F(VisitTest, WhereTheEmptiestHasToStayOthersGo) {
+    const std::vector<void *> blocks = blocks_of(class_of_64, 2_MiB + 64); // the last one has the bin
+    const std::size_t each = slot_size / 64;
+    const auto free_some = [&](std::size_t number, std::size_t count) {
+        std::for_each_n(blocks.begin() + static_cast<std::ptrdiff_t>(number * each), count,
+                        [&](void *p) { free(heap_, p); });
+    };
+    free_some(0, 800); // it alone would be enough
+    for (const std::size_t other : {1u, 2u, 3u}) {
+        free_some(other, 560);
+    }
+    OwnerLine *const emptiest = superblock_of(blocks[0]);
+    bool under_way = false; // its thread is slow to tell
+    for (std::size_t i = 800; !under_way; ++i) {
+        ASSERT_EQ(superblock_of(blocks[i]), emptiest);
+        under_way = superblock::free_remote(emptiest, address_of(blocks[i])).is_notice();
+    }
+    ASSERT_GT(free_bytes(), Discipline::slack);
+    ASSERT_TRUE(retire());
+    EXPECT_TRUE(owns(heap_, emptiest));
+    EXPECT_LE(free_bytes(), Discipline::slack);
+    expect_accounts(heap_);
+    global_->notice(emptiest, RemoteWord{remote_of(emptiest)->word.load()});
+    heap_.hand_over();
+}
+
 } // namespace

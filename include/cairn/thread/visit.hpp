@@ -71,10 +71,14 @@ private:
                 take_bins(taken);
             }
             if (taken.empty()) {
-                return;
+                break;
             }
             taken.find_owner();
             again |= sort_out(taken, count_told, when, too_empty, leaves_bin);
+        }
+        while (OwnerLine *const s = refused_.front()) {
+            refused_.remove(s);
+            Taking<Heap>(heap_).put_back(s);
         }
     }
 
@@ -116,7 +120,7 @@ private:
         }
     }
 
-    /// True if something was given to the global heap. All are accounted for before the first one goes. Bins whose superblocks have
+    /// True if something was given to the global heap, or refused by it: then others may go. All are accounted for before the first one goes. Bins whose superblocks have
     /// live blocks come last: perhaps no more need go.
     template <class TooEmpty, class LeavesBin>
     bool sort_out(Taking<Heap> &taken, unsigned told, Bins when, TooEmpty too_empty, LeavesBin leaves_bin) {
@@ -161,7 +165,8 @@ private:
             s->place = Place::nowhere;
         }
         holdings.place_anew(s);
-        if (too_empty(holdings.used(), holdings.held()) && movable(s) && holdings.give(s)) {
+        if (too_empty(holdings.used(), holdings.held()) && movable(s)) {
+            holdings.give(s) ? void() : refused_.push_front(s);
             return true;
         }
         taken.put_back(s);
@@ -174,6 +179,8 @@ private:
     }
 
     Heap &heap_;
+    LineList
+        refused_; ///< a notice about each is on its way: they stay, and are in no place until the visit is over
     bool in_;
 };
 
