@@ -2,7 +2,7 @@
 //
 // Account: u and a of a heap, as of the last look at each of its superblocks.
 //
-// Adds:    joining, looking again, carving, leaving.
+// Adds:    joining, looking again, carving, leaving; held_by.
 // Keeps:   u is the sum of `accounted` blocks, a the sum of superblock::held_by, of the superblocks that have joined. So one whose blocks
 //          are all live has as much of both, and one that is less than f empty no more than u / (1 - f) allows.
 // Threads: the heap's own thread, or who has the heap to itself.
@@ -14,6 +14,16 @@
 #include <cairn/superblock/remote_list.hpp>
 
 namespace cairn {
+
+namespace superblock {
+
+/// Bytes that were touched, but for what lies behind the last block of the whole superblock: that is nobody's.
+inline std::uint32_t held_by(const OwnerLine *s) {
+    const std::uint32_t blocks = shared_of(s)->capacity * shared_of(s)->block_size;
+    return s->extent < blocks ? s->extent : blocks;
+}
+
+} // namespace superblock
 
 template <class Classes, class Discipline>
 class Account {

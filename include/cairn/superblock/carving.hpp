@@ -25,12 +25,6 @@ inline std::uint16_t marked_blocks(const OwnerLine *s) {
     return static_cast<std::uint16_t>(marked < s->carved ? s->carved : marked);
 }
 
-/// Bytes that were touched, but for what lies behind the last block of the whole superblock: that is nobody's.
-inline std::uint32_t held_by(const OwnerLine *s) {
-    const std::uint32_t blocks = shared_of(s)->capacity * shared_of(s)->block_size;
-    return s->extent < blocks ? s->extent : blocks;
-}
-
 [[noreturn]] CAIRN_COLD inline void report_not_free(const OwnerLine *s, std::uintptr_t block) {
     const std::size_t size = shared_of(s)->block_size;
     while (looks_free(block, s->cookie, span_of(s))) {

@@ -13,6 +13,7 @@
 // Source:  Hoard, section 3.3 (superblocks that move may share lines; that has to be rare).
 #pragma once
 
+#include <cairn/superblock/account.hpp>
 #include <cairn/superblock/emptiness.hpp>
 #include <cairn/superblock/heaps_in_use.hpp>
 #include <cairn/superblock/places.hpp>

@@ -11,8 +11,7 @@
 // Cost:    a load.
 #pragma once
 
-#include <cairn/superblock/carving.hpp>
-#include <cairn/superblock/remote_list.hpp>
+#include <cairn/superblock/account.hpp>
 
 #include <algorithm>
 

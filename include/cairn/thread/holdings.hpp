@@ -50,6 +50,7 @@ public:
     std::size_t held() const { return account_.held(); }
     static std::size_t used_by(const OwnerLine *s) { return Accounts::used_by(s); }
     void join(OwnerLine *s) { account_.join(s); }
+    void leave(OwnerLine *s) { account_.leave(used_by(s), superblock::held_by(s)); }
     /// Brings the account of one superblock up to date and sets its next border.
     void account(OwnerLine *s) { account_.look_at(s); }
     std::uint32_t carve(OwnerLine *s) { return account_.carve(s); }
@@ -85,13 +86,6 @@ public:
         account_.leave(used, held);
         given_ = true;
         return true;
-    }
-
-    /// One without live blocks, in no place, is of another class from here on.
-    void recycle(OwnerLine *s, unsigned size_class) {
-        account_.leave(used_by(s), superblock::held_by(s));
-        global_->recycle(s, size_class, number_, heap());
-        account_.join(s);
     }
 
     /// Whether anything was given since the last question.

@@ -49,7 +49,9 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
         make_ready(holdings, s);
         return s;
     }
-    holdings.recycle(s, c);
+    holdings.leave(s); // with the class it has other blocks to hold
+    holdings.global().recycle(s, c, holdings.number(), holdings.heap());
+    holdings.join(s);
     return s;
 }
 

@@ -13,6 +13,8 @@
 
 #include <cairn/thread/thread_heap.hpp>
 
+#include <utility>
+
 namespace cairn {
 
 template <class Heap>
@@ -28,6 +30,15 @@ public:
             heap_.bins().hide(s->size_class);
         }
         superblocks_[count_++] = s;
+    }
+
+    /// As many of the list of a tray as there is room for; the others.
+    OwnerLine *take_list(OwnerLine *told) {
+        while (told != nullptr && !full()) {
+            take(std::exchange(told, remote_of(told)->pending_next.load(
+                                         std::memory_order_relaxed))); // relaxed: acquired there
+        }
+        return told;
     }
 
     bool full() const { return count_ >= batch; }

@@ -63,8 +63,9 @@ private:
         bool bins_seen = false;
         for (bool again = true; again;) {
             Taking<Heap> taken(heap_);
-            again = take_told(taken, told);
+            told = taken.take_list(told);
             const unsigned count_told = taken.count();
+            again = count_told != 0;
             const bool enough = take_emptiest(taken, too_empty);
             if (!bins_seen && !taken.full() && (when == Bins::always || !enough)) {
                 bins_seen = again = true;
@@ -80,15 +81,6 @@ private:
             refused_.remove(s);
             Taking<Heap>(heap_).put_back(s);
         }
-    }
-
-    bool take_told(Taking<Heap> &taken, OwnerLine *&told) {
-        while (told != nullptr && !taken.full()) {
-            OwnerLine *const s = told;
-            told = remote_of(s)->pending_next.load(std::memory_order_relaxed); // relaxed: acquired by take()
-            taken.take(s);
-        }
-        return !taken.empty();
     }
 
     /// While the account says so. Whether it then says that this is enough.
