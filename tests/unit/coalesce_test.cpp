@@ -194,6 +194,73 @@ TEST(Coalesceable, ContinuesTheRegionOfAContiguousHeap) {
     EXPECT_EQ(heap.malloc(100), a);
 }
 
+TEST(Coalesceable, AsksForWhatIsMissingBehindAFreeBlock) {
+    CoalesceableHeap<StaticBufferHeap<64_KiB>> heap;
+    void *const a = heap.malloc(40'000);
+    tag_of(a)->mark_free();
+    void *const b = heap.malloc(60'000);
+    ASSERT_NE(b, nullptr);
+    EXPECT_EQ(tag_of(b)->before(), tag_of(a));
+    tag_of(a)->join_next();
+    EXPECT_GE(heap.getSize(a), 60'000u);
+    EXPECT_LT(heap.getSize(a), 60'016u);
+}
+
+TEST(Coalesce, GrowsAFreeBlockAtTheEnd) {
+    Splitting heap;
+    void *const p = heap.malloc(30'000);
+    heap.free(p);
+    void *const q = heap.malloc(60'000);
+    EXPECT_EQ(q, p) << "nothing else is live";
+    heap.free(q);
+    EXPECT_EQ(heap.malloc(64_KiB - 40), p) << "all of the buffer";
+}
+
+/// A program break that somebody else moves before each of the next `moves` calls.
+struct SharedBreak : StaticBufferHeap<256_KiB> {
+    static inline int moves = 0;
+    void *malloc(std::size_t size) {
+        if (moves > 0) {
+            --moves;
+            StaticBufferHeap::malloc(16);
+        }
+        return StaticBufferHeap::malloc(size);
+    }
+};
+
+TEST(Coalesce, StartsAnotherRegionWhereTheBreakHasMoved) {
+    for (const int moves : {1, 2, 3}) {
+        Compose<SharedBreak, Coalesceable<>, Seg<Fine>, Coalesce> heap;
+        void *const a = heap.malloc(40'000);
+        heap.free(a);
+        SharedBreak::moves = moves;
+        void *const b = heap.malloc(60'000);
+        ASSERT_NE(b, nullptr);
+        std::memset(b, 1, 60'000);
+        EXPECT_EQ(heap.malloc(40'000), a) << "it could not grow, and is still there";
+        void *const c = heap.malloc(20'000);
+        heap.free(b);
+        heap.free(c);
+        EXPECT_EQ(heap.malloc(80'000), b) << "what came behind continues the last region";
+    }
+}
+
+TEST(Coalesce, ABufferGrowsInPlaceAtTheEnd) {
+    using Source = Compose<StaticBufferHeap<8_MiB + 64_KiB>>;
+    const auto heap = std::make_unique<Compose<Source, Coalesceable<>, Seg<Fine>, Coalesce>>();
+    void *const first = heap->malloc(4_KiB);
+    for (std::size_t size = 8_KiB; size <= 8_MiB; size += 4_KiB) {
+        std::memset(first, static_cast<int>(size / 4_KiB % 251), size - 4_KiB);
+        ASSERT_EQ(heap->reallocate(first, size), first);
+        ASSERT_EQ(static_cast<unsigned char *>(first)[size - 4_KiB - 1], size / 4_KiB % 251)
+            << "the last byte stays, although it was free in between";
+    }
+    EXPECT_EQ(heap->reallocate(first, 9_MiB), nullptr);
+    EXPECT_LT(heap->getSize(first), 8_MiB + 64) << "as it was";
+    heap->free(first);
+    EXPECT_EQ(heap->malloc(8_MiB), first);
+}
+
 TEST(Coalesceable, Marks) {
     Compose<MmapHeap, Coalesceable<4_KiB, true>> heap;
     void *const p = heap.malloc(1);

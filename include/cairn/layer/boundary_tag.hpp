@@ -15,8 +15,11 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 namespace cairn {
 
@@ -44,6 +47,15 @@ public:
     bool before_in_use() const { return (word_ & before_in_use_) != 0; }
     bool marked() const { return (word_ & marked_) != 0; }
     bool is_fence() const { return (word_ & fence_) != 0; }
+
+    /// A build with assertions stops where this is no block in use, or where the tag behind it says something else.
+    void check_in_use() {
+        if constexpr (platform::checked) {
+            if (!in_use() || is_fence() || bytes() < smallest || !next()->before_in_use()) {
+                platform::fatal({"free of ", block(), ", which is free or has a broken boundary tag"});
+            }
+        }
+    }
 
     BoundaryTag *next() { return at(bytes()); }
     /// The block before, which is free.
@@ -80,6 +92,12 @@ public:
         return rest;
     }
 
+    /// The same where the rest starts at a multiple of `alignment`, and what is kept makes a block.
+    BoundaryTag *split_before(std::size_t alignment) {
+        const std::size_t start = address_of(block());
+        return split(align_up(start + smallest, alignment) - start);
+    }
+
 private:
     static constexpr std::size_t in_use_ = 1;
     static constexpr std::size_t before_in_use_ = 2;
@@ -98,6 +116,26 @@ private:
 
 static_assert(sizeof(BoundaryTag) == 8 && BoundaryTag::bytes_for(24) == 32 &&
               BoundaryTag::bytes_for(25) == 48);
+
+/// A block in use that looks free as long as this lives: its contents stay, also where a free block repeats its bytes.
+class LooksFree {
+public:
+    explicit LooksFree(BoundaryTag *tag) : tag_(tag), last_word_(tag->next() - 1) {
+        std::memcpy(contents_, last_word_, sizeof contents_);
+        tag_->mark_free();
+    }
+    LooksFree(const LooksFree &) = delete;
+    LooksFree &operator=(const LooksFree &) = delete;
+    ~LooksFree() {
+        tag_->mark_in_use();
+        std::memcpy(last_word_, contents_, sizeof contents_);
+    }
+
+private:
+    BoundaryTag *tag_;
+    void *last_word_;
+    unsigned char contents_[sizeof(BoundaryTag)];
+};
 
 /// A heap whose blocks have boundary tags.
 template <class H>

@@ -2,11 +2,10 @@
 //
 // CoalesceHeap: splits blocks that are too large, and joins freed blocks with their free neighbours at once.
 //
-// Adds:    splitting and joining; memalign by splitting; reallocate, in place where the block or a free
-//          neighbour behind it has the room. getSize. owns and clear where the heap below has them.
-// Needs:   a heap whose blocks have boundary tags and that holds what is freed, until it is asked for or
-//          removed (TaggedHeap, HoldingHeap), down to the smallest: a SegHeap on a CoalesceableHeap, with
-//          classes from 24 bytes or less.
+// Adds:    splitting and joining; memalign by splitting; reallocate, in place where the block or a free neighbour
+//          behind it has the room, or the heap below more of it. getSize. owns and clear where the heap below has them.
+// Needs:   a heap whose blocks have boundary tags and that holds what is freed, until it is asked for or removed
+//          (TaggedHeap, HoldingHeap), down to the smallest: a SegHeap on a CoalesceableHeap, classes from 24 bytes or less.
 // Keeps:   no two free blocks lie side by side; a block is larger than asked for by less than
 //          BoundaryTag::smallest. A build with assertions stops at a free of a free block and at a broken tag.
 // Threads: one at a time.
@@ -17,21 +16,12 @@
 
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/layer/dictionary.hpp>
-#include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <cstring>
+#include <optional>
 
 namespace cairn {
-
-namespace detail {
-/// The least size of a block that H can hold, where it says so.
-template <class H>
-inline constexpr std::size_t smallest_of = 0;
-template <class H>
-    requires requires { H::smallest; }
-inline constexpr std::size_t smallest_of<H> = H::smallest;
-} // namespace detail
 
 template <TaggedHeap Super>
     requires(HoldingHeap<Super> && !Joins<Super>)
@@ -45,33 +35,14 @@ public:
     static constexpr std::size_t alignment = alignment_of<Super>;
 
     void *malloc(std::size_t size) {
-        if (CAIRN_UNLIKELY(size > BoundaryTag::largest_request)) {
-            return nullptr;
-        }
-        void *const p = Super::malloc(size);
-        if (CAIRN_UNLIKELY(p == nullptr)) {
-            return nullptr;
-        }
-        BoundaryTag *tag = BoundaryTag::of(p);
-        if (CAIRN_UNLIKELY(!tag->before_in_use())) { // only where a region has grown
-            tag = join_before(tag);
-        }
-        tag->mark_in_use();
-        if (const std::size_t bytes = BoundaryTag::bytes_for(size);
-            tag->bytes() - bytes >= BoundaryTag::smallest) {
-            hold(tag->split(bytes)); // what is behind is in use, or it would have been joined before
-        }
-        return tag->block();
+        return CAIRN_LIKELY(size <= BoundaryTag::largest_request) ? fit(Super::malloc(size), size) : nullptr;
     }
 
     void free(void *p) {
-        BoundaryTag *tag = BoundaryTag::of(p);
-        check(tag);
+        BoundaryTag *const tag = BoundaryTag::of(p);
+        tag->check_in_use();
         join_behind(tag);
-        if (!tag->before_in_use()) {
-            tag = join_before(tag);
-        }
-        hold(tag);
+        hold(tag->before_in_use() ? tag : join_before(tag));
     }
 
     void *memalign(std::size_t wanted, std::size_t size) {
@@ -86,9 +57,8 @@ public:
             return nullptr;
         }
         if (!is_aligned(p, wanted)) {
-            const std::size_t start = align_up(address_of(p) + BoundaryTag::smallest, wanted);
             BoundaryTag *const gap = BoundaryTag::of(p);
-            p = gap->split(start - address_of(p))->block();
+            p = gap->split_before(wanted)->block();
             hold(gap);
         }
         shorten(BoundaryTag::of(p), BoundaryTag::bytes_for(size));
@@ -100,9 +70,9 @@ public:
             return nullptr;
         }
         BoundaryTag *const tag = BoundaryTag::of(p);
-        check(tag);
-        const std::size_t bytes = BoundaryTag::bytes_for(size);
-        if (tag->bytes() < bytes && !tag->next()->in_use() && tag->bytes() + tag->next()->bytes() >= bytes) {
+        tag->check_in_use();
+        const std::size_t before = tag->bytes(), bytes = BoundaryTag::bytes_for(size);
+        if (before < bytes) {
             join_behind(tag);
             tag->mark_in_use();
         }
@@ -110,9 +80,11 @@ public:
             shorten(tag, bytes);
             return p;
         }
-        void *const moved = malloc(size);
-        if (moved != nullptr) {
-            std::memcpy(moved, p, getSize(p));
+        void *const moved = tag->next()->is_fence() ? grow(tag, size) : malloc(size);
+        if (moved == nullptr) {
+            shorten(tag, before);
+        } else if (moved != p) {
+            std::memcpy(moved, p, BoundaryTag::room_in(before));
             free(p);
         }
         return moved;
@@ -133,6 +105,38 @@ public:
     }
 
 private:
+    /// Of a block from below what a request for `size` bytes needs.
+    void *fit(void *p, std::size_t size) {
+        if (CAIRN_UNLIKELY(p == nullptr)) {
+            return nullptr;
+        }
+        BoundaryTag *tag = BoundaryTag::of(p);
+        if (CAIRN_UNLIKELY(!tag->before_in_use())) { // only where a region has grown
+            tag = join_before(tag);
+        }
+        tag->mark_in_use();
+        if (const std::size_t bytes = BoundaryTag::bytes_for(size);
+            tag->bytes() - bytes >= BoundaryTag::smallest) {
+            hold(tag->split(bytes)); // what is behind is in use, or it would have been joined before
+        }
+        return tag->block();
+    }
+
+    /// A block for what is in the last one of a region: the same, where the heap below continues the region behind it, as it
+    /// does for one that is free.
+    void *grow(BoundaryTag *tag, std::size_t size) {
+        void *const behind = tag->next()->block();
+        std::optional<LooksFree> looks_free(tag);
+        void *const p = Super::malloc(size);
+        looks_free.reset();
+        if (p != behind) {
+            return fit(p, size);
+        }
+        tag->join_next();
+        shorten(tag, BoundaryTag::bytes_for(size));
+        return tag->block();
+    }
+
     void hold(BoundaryTag *tag) {
         tag->mark_free();
         Super::free(tag->block());
@@ -159,15 +163,6 @@ private:
             rest->mark_in_use();
             join_behind(rest);
             hold(rest);
-        }
-    }
-
-    static void check(BoundaryTag *tag) {
-        if constexpr (platform::checked) {
-            if (!tag->in_use() || tag->is_fence() || tag->bytes() < BoundaryTag::smallest ||
-                !tag->next()->before_in_use()) {
-                platform::fatal({"free of ", tag->block(), ", which is free or has a broken boundary tag"});
-            }
         }
     }
 };

@@ -3,14 +3,14 @@
 // CoalesceableHeap: blocks with boundary tags, in regions from below, ready to be split and joined.
 //
 // Adds:    getSize, found from the block alone (SizeRecord names the tag). clear, and unless the heap below is
-//          contiguous memalign and owns. malloc_zeroed where the heap below has it.
+//          contiguous memalign and owns, and malloc_zeroed where the heap below has it.
 // Needs:   a heap whose blocks are aligned to 16 bytes.
-// Keeps:   each malloc takes a region of a multiple of Granularity bytes and hands out all of it as one block:
-//          put a CoalesceHeap on it. A region goes back when the block that fills it is freed; a free of a
-//          part of a region leaves it as it is. Over a contiguous heap a region that follows the last one
-//          continues it, so that blocks of both can be joined. clear and the destructor give all regions back; clear
-//          clears the heap below too where it can be cleared.
-//          With `Marked`, all blocks bear the mark of the tag.
+// Keeps:   each malloc takes a region of a multiple of Granularity bytes and hands out all of it as one block: put a
+//          CoalesceHeap on it. A region goes back when the block that fills it is freed; a free of a part leaves it as it
+//          is. Over a contiguous heap a region that follows the last one continues it, so that blocks of both can be
+//          joined: if the last block is free by its tag, malloc asks for what is missing behind it, and who freed it joins
+//          them. clear and the destructor give all regions back; clear clears the heap below too where it can be
+//          cleared. With `Marked`, all blocks bear the mark of the tag.
 // Threads: one at a time.
 // Errors:  nullptr from below, and above BoundaryTag::largest_request.
 // Cost:    8 bytes a block, 32 a region.
@@ -18,13 +18,10 @@
 #pragma once
 
 #include <cairn/layer/boundary_tag.hpp>
+#include <cairn/layer/region_end.hpp>
 #include <cairn/platform/features.hpp>
 
 namespace cairn {
-
-/// Blocks follow each other without a gap where that is possible, free does nothing, clear gives all back.
-template <class H>
-concept ContiguousHeap = ClearableHeap<H> && requires { requires H::contiguous; };
 
 template <Heap Super, std::size_t Granularity = BoundaryTag::unit, bool Marked = false>
 class CoalesceableHeap : private Super {
@@ -47,7 +44,7 @@ public:
     }
 
     void *malloc_zeroed(std::size_t size)
-        requires ZeroingHeap<Super>
+        requires(ZeroingHeap<Super> && !ContiguousHeap<Super>)
     {
         return place(size, [&](std::size_t bytes) { return Super::malloc_zeroed(bytes); });
     }
@@ -66,8 +63,7 @@ public:
             return p;
         }
         BoundaryTag *const gap = BoundaryTag::of(p);
-        const std::size_t start = align_up(address_of(p) + BoundaryTag::smallest, wanted);
-        BoundaryTag *const tag = gap->split(start - address_of(p));
+        BoundaryTag *const tag = gap->split_before(wanted);
         gap->mark_free();
         return tag->block();
     }
@@ -123,21 +119,25 @@ private:
             return nullptr;
         }
         const std::size_t bytes = align_up(BoundaryTag::bytes_for(size) + overhead_, Granularity);
-        void *const base = ask(bytes);
-        if (base == nullptr) {
-            return nullptr;
-        }
-        char *const end = static_cast<char *>(base) + bytes;
-        if (ContiguousHeap<Super> && base == end_) {
-            BoundaryTag *const tag = BoundaryTag::of(end_);
-            tag->unfence(bytes);
-            BoundaryTag::of(end)->fence(0);
-            end_ = end;
-            return tag->block();
-        }
-        auto *const region = static_cast<Region *>(base);
+        const std::size_t missing =
+            end_.known() ? align_up(end_.missing(BoundaryTag::bytes_for(size)), Granularity) : bytes;
+        void *base = ask(missing);
         if constexpr (ContiguousHeap<Super>) {
-            end_ = end;
+            if (end_.is(base)) {
+                return end_.grow(missing);
+            }
+            if (base != nullptr && missing < bytes &&
+                ask(bytes - missing) != static_cast<char *>(base) + missing) {
+                base = ask(bytes);
+            }
+        }
+        return base != nullptr ? start(static_cast<Region *>(base), bytes) : nullptr;
+    }
+
+    void *start(Region *region, std::size_t bytes) {
+        char *const end = reinterpret_cast<char *>(region) + bytes;
+        if constexpr (ContiguousHeap<Super>) {
+            end_.set(end);
         } else {
             *region = Region{regions_, nullptr, bytes};
             if (regions_ != nullptr) {
@@ -163,11 +163,11 @@ private:
         while (regions_ != nullptr) {
             give_back(regions_);
         }
-        end_ = nullptr;
+        end_.forget();
     }
 
     Region *regions_ = nullptr; ///< of its own; none over a contiguous heap
-    char *end_ = nullptr;       ///< of the last region, over a contiguous heap
+    RegionEnd end_;             ///< of the last region, over a contiguous heap
 };
 
 template <std::size_t Granularity = BoundaryTag::unit, bool Marked = false>

@@ -39,6 +39,15 @@ concept HoldingHeap = Heap<H> && requires(H &h, void *p) {
     { h.remove(p) } -> std::same_as<void>;
 };
 
+namespace detail {
+/// The least size of a block that H can hold, where it says so.
+template <class H>
+inline constexpr std::size_t smallest_of = 0;
+template <class H>
+    requires requires { H::smallest; }
+inline constexpr std::size_t smallest_of<H> = H::smallest;
+} // namespace detail
+
 template <Heap Super, Dictionary Held = DoublyLinked>
 class DictionaryHeap : private Super {
 public:
