@@ -17,7 +17,6 @@ tags = iter(range(huge))
 
 # What a layer forgets, unless its line says `keep`:
 facts = dict(exact=None,      # the block tells the size that was asked for, or (False) a rounded one; None: it tells none by itself
-             takes=False,     # frees blocks of another heap of its type
              threads=False,   # several may call
              forks=False,     # its locks can be held across a fork
              c_semantics=False)
@@ -120,7 +119,7 @@ def line(text, need=lambda s: True, keep="", adds=0, weight=1, **makes):
         if not need(s):
             raise No
         before = SimpleNamespace(**vars(s))
-        for name in set(list(facts)[:5]) - set(keep.split()):
+        for name in set(list(facts)[:4]) - set(keep.split()):
             setattr(s, name, facts[name])
         s.most -= adds if s.most < huge else 0
         written = text(s) if callable(text) else text
@@ -136,21 +135,21 @@ through = "threads forks"
 watching = "exact threads forks c_semantics"
 sources = sum([
     line("Source", align=4096, weight=6),
-    line("MallocHeap", most=16 << 20, exact=False, takes=True, threads=True, clears=False, watched=False, weight=2),
-    line(lambda s: f"StaticBufferHeap<{16 * chance.randint(1000, 20000)}>", most=16000, little=True, takes=True, watched=False, weight=2),
-    line("SbrkHeap", takes=True, watched=False),
+    line("MallocHeap", most=16 << 20, exact=False, threads=True, clears=False, watched=False, weight=2),
+    line(lambda s: f"StaticBufferHeap<{16 * chance.randint(1000, 20000)}>", most=16000, little=True, watched=False, weight=2),
+    line("SbrkHeap", watched=False),
     line(lambda s: f"GuardedPagesHeap<StopAtFault, {pick([1, 64])}>", most=16 << 20, clears=False, watched=False, pages=True),
 ], [])
 layers = sum([
-    line("Freelist", keep="takes", fixed=True),
+    line("Freelist", fixed=True),
     line(lambda s: f"BoundedFreelist<{pick([1, 3, 20])}>", fixed=True),
-    line("Adapt<>", keep="takes", fixed=True),
-    line(lambda s: f"Bump<{chunk(s, 10, 17, 16)}>", takes=True, align=lambda s, _: min(s.align, 16), weight=3),
+    line("Adapt<>", fixed=True),
+    line(lambda s: f"Bump<{chunk(s, 10, 17, 16)}>", align=lambda s, _: min(s.align, 16), weight=3),
     line(lambda s: f"ChunkPool<{chunk(s, 3, 12, 8)}, 32768>", need=lambda s: s.most >= 1 << 18, most=lambda s, _: s.chunk, bounded=False,
          watched=False, align=lambda s, _: min(s.chunk & -s.chunk, 64)),
-    line("SizeHeader", above16, keep="takes " + through, adds=16, align=16, exact=True, weight=3),
+    line("SizeHeader", above16, keep=through, adds=16, align=16, exact=True, weight=3),
     line("AlignedHeader", lambda s: s.exact and not s.fixed, keep=through, adds=1),
-    line(lambda s: f"Unique<Tag<{next(tags)}>>", keep="exact threads", takes=True, shared=True, clears=False, watched=False),
+    line(lambda s: f"Unique<Tag<{next(tags)}>>", keep="exact threads", shared=True, clears=False, watched=False),
     line(lambda s: f"Coalesceable<{power(4, 17)}{pick(['', ', true'])}>", large, exact=False, align=16),
     line(lambda s: joined(), large, exact=False, align=16, weight=2),
     line(lambda s: f"{joined()}, SelectMapped<{power(10, 17)}, Try<Source, Coalesceable<4096, true>>>", large, exact=False, align=16),
@@ -165,7 +164,7 @@ layers = sum([
          exact=False),
     line(fallback, weight=2),
     line(lock, threads=True, weight=2),
-    line(lambda s: f"ThreadPrivate<{chance.randint(1, 9)}>", lambda s: s.takes and not s.shared, threads=True, forks=True),
+    line(lambda s: f"ThreadPrivate<{chance.randint(1, 9)}>", unshared, threads=True, forks=True),
     line(lambda s: f"ThreadOwned<{chance.randint(1, 9)}>", lambda s: above16(s) and unshared(s), adds=16, threads=True, forks=True, align=16),
     line(lambda s: f"Check<StopAtFault, {pick([0, 1, 64])}>", keep=watching, adds=16),
     line("Profile<usage>", keep=watching),

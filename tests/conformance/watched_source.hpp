@@ -10,6 +10,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <cairn/core/capability.hpp>
 #include <cairn/core/concepts.hpp>
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 // Heaps under containers: std::allocator's requirements, over-aligned types, and that everything comes back.
 #include <cairn/adapt/pmr.hpp>
 #include <cairn/adapt/std_allocator.hpp>
+#include <cairn/core/capability.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/source/system_malloc.hpp>
 

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
 // ThreadPrivateHeap and ThreadOwnedHeap: where a block goes that another thread frees.
+#include <allocators/kingsley.hpp>
+#include <allocators/lea.hpp>
+
+#include <cairn/adapt/ansi.hpp>
+#include <cairn/adapt/throw_exception.hpp>
+#include <cairn/combine/fallback.hpp>
+#include <cairn/combine/hybrid.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
+#include <cairn/debug/check.hpp>
+#include <cairn/debug/profile.hpp>
+#include <cairn/debug/size_table.hpp>
+#include <cairn/debug/trace.hpp>
+#include <cairn/layer/aligned_header.hpp>
+#include <cairn/layer/bounded_freelist.hpp>
+#include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
+#include <cairn/layer/rounded.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/layer/unique.hpp>
 #include <cairn/platform/syscall.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/source/static_buffer.hpp>
 #include <cairn/source/system_malloc.hpp>
 #include <cairn/thread/thread_owned.hpp>
 #include <cairn/thread/thread_private.hpp>
@@ -24,20 +40,61 @@
 using namespace cairn;
 
 using Rich = Archetype<Capability::all>;
-template class cairn::ThreadPrivateHeap<Archetype<>>;
-template class cairn::ThreadPrivateHeap<Rich>;
-template class cairn::ThreadPrivateHeap<SelfSizedArchetype>;
+template <class H>
+struct Taking : H {
+    static constexpr bool takes_others = true;
+};
+template class cairn::ThreadPrivateHeap<Taking<Archetype<>>>;
+template class cairn::ThreadPrivateHeap<Taking<Rich>>;
+template class cairn::ThreadPrivateHeap<Taking<SelfSizedArchetype>>;
 template class cairn::ThreadOwnedHeap<Archetype<>>;
 template class cairn::ThreadOwnedHeap<Rich>;
 
 namespace {
 
 using enum Capability;
-static_assert(capabilities_of<ThreadPrivateHeap<Archetype<>>> == none);
-static_assert(capabilities_of<ThreadPrivateHeap<Rich>> == (clearable | aligned | zeroing));
-static_assert(capabilities_of<ThreadPrivateHeap<SelfSizedArchetype>> == sized);
+static_assert(capabilities_of<ThreadPrivateHeap<Taking<Archetype<>>>> == none);
+static_assert(capabilities_of<ThreadPrivateHeap<Taking<Rich>>> == (clearable | aligned | zeroing));
+static_assert(capabilities_of<ThreadPrivateHeap<Taking<SelfSizedArchetype>>> == sized);
 static_assert(capabilities_of<ThreadOwnedHeap<Archetype<>>> == none);
 static_assert(capabilities_of<ThreadOwnedHeap<Rich>> == (sized | clearable | aligned | zeroing));
+
+// Who takes blocks of another heap of its type. Not who joins them, gives regions back, or looks for them in a table of its own.
+using Regions = Compose<MmapHeap, Bump<>>;
+using Classes = PowersOfTwo<>;
+using Quick = MultipleClasses<24, 16, 63>;
+constinit Usage usage;
+struct Sink {
+    void write(Operation, void *, std::size_t, std::size_t) {}
+};
+constinit Sink sink;
+using Tags = Compose<Regions, Coalesceable<>>;
+static_assert(TakesOthers<MallocHeap> && TakesOthers<SbrkHeap> && TakesOthers<StaticBufferHeap<64>> &&
+              TakesOthers<Regions>);
+static_assert(TakesOthers<Compose<MmapHeap, Unique<class TestTakes>>> && !TakesOthers<MmapHeap>);
+static_assert(TakesOthers<Compose<MmapHeap, Freelist>> && TakesOthers<Compose<MmapHeap, Adapt<>>>);
+static_assert(TakesOthers<Compose<Regions, BoundedFreelist<3>>> &&
+              !TakesOthers<Compose<MmapHeap, BoundedFreelist<3>>>);
+static_assert(TakesOthers<
+              Compose<Regions, SizeHeader, AlignedHeader, Ansi, Rounded<Classes>, ThrowException, Locked<>>>);
+static_assert(!TakesOthers<Compose<MmapHeap, SizeHeader>> &&
+              !TakesOthers<Compose<MmapHeap, SizeHeader, AlignedHeader>>);
+static_assert(!TakesOthers<Compose<MmapHeap, Ansi>> && !TakesOthers<Compose<MmapHeap, Rounded<Classes>>>);
+static_assert(!TakesOthers<Compose<MmapHeap, ThrowException>> && !TakesOthers<Compose<MmapHeap, Locked<>>>);
+static_assert(!TakesOthers<Tags> && TakesOthers<Compose<SbrkHeap, Coalesceable<>>>);
+static_assert(TakesOthers<Compose<SbrkHeap, Coalesceable<>, Seg<Classes>>> &&
+              TakesOthers<Compose<Tags, Seg<Classes>>>);
+static_assert(!TakesOthers<Compose<SbrkHeap, Coalesceable<>, Seg<Classes>, Coalesce>> && !TakesOthers<Lea<>>);
+static_assert(!TakesOthers<Kingsley<>> && !TakesOthers<Compose<Tags, Threshold<Quick, 512>>>);
+static_assert(TakesOthers<Compose<Regions, SizeHeader, Threshold<Quick, 512>>>);
+static_assert(!TakesOthers<Compose<Regions, Check<>>> && !TakesOthers<Compose<Regions, SizeTable<>>>);
+static_assert(TakesOthers<Compose<Regions, SizeHeader, Profile<usage>, Trace<sink>>>);
+static_assert(!TakesOthers<Compose<Tags, Profile<usage>>> && !TakesOthers<Compose<Tags, Trace<sink>>>);
+static_assert(TakesOthers<HybridHeap<64, MallocHeap, MallocHeap>> &&
+              !TakesOthers<HybridHeap<64, Regions, MallocHeap>>);
+static_assert(!TakesOthers<Compose<Regions, Fallback<Regions>>> &&
+              !TakesOthers<Compose<Regions, ThreadOwned<>>>);
+static_assert(TakesOthers<Compose<Regions, ThreadPrivate<>>>);
 
 constexpr std::size_t count = 64;
 using Lists = Compose<MallocHeap, Freelist>;

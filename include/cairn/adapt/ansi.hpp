@@ -29,6 +29,7 @@ template <SizedHeap Super>
 class AnsiHeap : private Super {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = TakesOthers<Super>;
 
     void *malloc(std::size_t size) {
         return CAIRN_UNLIKELY(size > max_size_) ? nullptr : Super::malloc(some(size));

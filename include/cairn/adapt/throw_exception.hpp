@@ -23,6 +23,7 @@ template <Heap Super>
 class ThrowExceptionHeap : private Super {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = TakesOthers<Super>;
 
     void *malloc(std::size_t size) { return some(Super::malloc(size), size); }
     void free(void *p) { Super::free(p); }

@@ -34,6 +34,8 @@ class HybridHeap {
 
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<Small>, alignment_of<Big>);
+    static constexpr bool takes_others =
+        by_size_ && TakesOthers<Small> && TakesOthers<Big> && ClearableHeap<Small> == ClearableHeap<Big>;
 
     void *malloc(std::size_t size) {
         if constexpr (!by_size_) {

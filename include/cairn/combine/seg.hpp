@@ -31,7 +31,7 @@ template <SelfSizedHeap Super, SizeClasses Classes, Dictionary Bin = DoublyLinke
 class SegHeap : private Super {
 public:
     using SizeRecord = typename Super::SizeRecord;
-    static constexpr bool marks = MayMark<Super>, joins = Joins<Super>;
+    static constexpr bool marks = MayMark<Super>, joins = Joins<Super>, takes_others = KeepsOthers<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr unsigned probes = 16;
     /// The least size of a free block: it has room for the links, and a class. Requests of less are rounded up.

@@ -30,6 +30,8 @@ template <SizeClasses Classes, Heap Little, Heap Big>
 class SegregatedHeap {
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<Little>, alignment_of<Big>);
+    static constexpr bool takes_others =
+        TakesOthers<Little> && TakesOthers<Big> && ClearableHeap<Little> == ClearableHeap<Big>;
     using SizeRecord = typename Big::SizeRecord;
 
     void *malloc(std::size_t size) {

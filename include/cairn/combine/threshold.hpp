@@ -30,7 +30,7 @@ class ThresholdHeap : private Super {
 
 public:
     using SizeRecord = typename Super::SizeRecord;
-    static constexpr bool marks = MayMark<Super>, joins = Joins<Super>;
+    static constexpr bool marks = MayMark<Super>, joins = Joins<Super>, takes_others = TakesOthers<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
 
     ThresholdHeap() = default;

@@ -10,6 +10,7 @@
 // Cost:    for tests; nothing in it is worth running.
 #pragma once
 
+#include <cairn/core/capability.hpp>
 #include <cairn/core/concepts.hpp>
 
 namespace cairn {

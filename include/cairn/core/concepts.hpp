@@ -141,36 +141,14 @@ concept BoundedHeap = Heap<H> && requires(const H &h) {
     { h.remaining() } -> std::same_as<std::size_t>;
 };
 
-/// The capabilities as bits, for who has to treat all of them alike.
-enum class Capability : unsigned {
-    none = 0,
-    sized = 1u << 0,
-    clearable = 1u << 1,
-    aligned = 1u << 2,
-    reallocating = 1u << 3,
-    zeroing = 1u << 4,
-    array = 1u << 5,
-    owning = 1u << 6,
-    bounded = 1u << 7,
-    all = (1u << 8) - 1,
-};
+/// free takes a block of another heap of the same type too, and keeps it: it knows nothing of the block's neighbours, nor of the
+/// memory that the other has from below. A heap of which that is true says so (`takes_others`), also a layer that hands blocks
+/// on from below.
+template <class H>
+concept TakesOthers = Heap<H> && requires { requires H::takes_others; };
 
-constexpr Capability operator|(Capability a, Capability b) {
-    return static_cast<Capability>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
-}
-constexpr bool includes(Capability set, Capability one) {
-    return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) == static_cast<unsigned>(one);
-}
-
-template <Heap H>
-inline constexpr Capability capabilities_of =
-    (SizedHeap<H> ? Capability::sized : Capability::none) |
-    (ClearableHeap<H> ? Capability::clearable : Capability::none) |
-    (AlignedHeap<H> ? Capability::aligned : Capability::none) |
-    (ReallocatingHeap<H> ? Capability::reallocating : Capability::none) |
-    (ZeroingHeap<H> ? Capability::zeroing : Capability::none) |
-    (ArrayHeap<H> ? Capability::array : Capability::none) |
-    (OwningHeap<H> ? Capability::owning : Capability::none) |
-    (BoundedHeap<H> ? Capability::bounded : Capability::none);
+/// So it is with one that gives what it keeps below only when it is destroyed, if clear makes it forget that before.
+template <class H>
+concept KeepsOthers = TakesOthers<H> || ClearableHeap<H>;
 
 } // namespace cairn

@@ -26,7 +26,8 @@ template <SizedHeap Super, Usage &Into>
 class ProfileHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
-    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>,
+                          takes_others = TakesOthers<Super>;
 
     ProfileHeap() = default;
     ProfileHeap(const ProfileHeap &) = delete;

@@ -38,7 +38,8 @@ template <Heap Super, auto &Sink>
 class TraceHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
-    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>,
+                          takes_others = TakesOthers<Super>;
 
     void *malloc(std::size_t size) {
         return took(Operation::malloc, size, 0, [&] { return heap_.malloc(size); });

@@ -21,6 +21,7 @@ template <SelfSizedHeap Super>
 class AlignedHeaderHeap : private Super {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = TakesOthers<Super>;
 
     void *malloc(std::size_t size) {
         return CAIRN_UNLIKELY(size == SIZE_MAX) ? nullptr : Super::malloc(size + (size & 1));

@@ -27,6 +27,7 @@ class BoundedFreelistHeap : private Super {
 
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = TakesOthers<Super>;
 
     constexpr BoundedFreelistHeap() = default;
     BoundedFreelistHeap(const BoundedFreelistHeap &) = delete;

@@ -25,6 +25,7 @@ template <Heap Super, std::size_t ChunkSize = 64_KiB>
 class BumpHeap : private Super {
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, quantum);
+    static constexpr bool takes_others = true; ///< free does nothing
 
     BumpHeap() = default;
     BumpHeap(const BumpHeap &) = delete;

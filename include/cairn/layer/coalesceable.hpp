@@ -32,7 +32,7 @@ class CoalesceableHeap : private Super {
 public:
     using SizeRecord = BoundaryTag;
     static constexpr std::size_t alignment = BoundaryTag::unit;
-    static constexpr bool marked = Marked;
+    static constexpr bool marked = Marked, takes_others = ContiguousHeap<Super>;
 
     CoalesceableHeap() = default;
     CoalesceableHeap(const CoalesceableHeap &) = delete;

@@ -52,6 +52,7 @@ template <Heap Super, Dictionary Held = DoublyLinked>
 class DictionaryHeap : private Super {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = KeepsOthers<Super>;
     static_assert(alignment >= alignof(void *), "blocks below must be aligned for pointers");
 
     DictionaryHeap() = default;

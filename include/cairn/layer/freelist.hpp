@@ -25,6 +25,7 @@ template <Heap Super>
 class CAIRN_BY_CHECKS FreelistHeap : private Super {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = KeepsOthers<Super>;
 
     FreelistHeap() = default;
     FreelistHeap(const FreelistHeap &) = delete;

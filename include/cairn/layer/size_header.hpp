@@ -33,6 +33,7 @@ class SizeHeaderHeap : private Super {
 
 public:
     static constexpr std::size_t alignment = alignof(SizeHeaderWord);
+    static constexpr bool takes_others = TakesOthers<Super>;
     using SizeRecord = SizeHeaderWord;
 
     void *malloc(std::size_t size) {

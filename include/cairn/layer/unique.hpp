@@ -43,6 +43,7 @@ public:
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>;
     /// Whoever joins above: the neighbour of a block may be free in what stands on another name.
     static constexpr bool joins = TaggedHeap<Super>;
+    static constexpr bool takes_others = true; ///< of this type: they are the same heap's
 
     static void *malloc(std::size_t size) { return it().malloc(size); }
     static void free(void *p) { it().free(p); }

@@ -28,6 +28,7 @@ class SbrkHeap {
 public:
     static constexpr std::size_t alignment = quantum;
     static constexpr bool contiguous = true; ///< so a layer above may join blocks: free does nothing
+    static constexpr bool takes_others = true;
 
     SbrkHeap() = default;
     SbrkHeap(const SbrkHeap &) = delete;

@@ -26,6 +26,7 @@ class StaticBufferHeap {
 public:
     static constexpr std::size_t alignment = quantum;
     static constexpr bool contiguous = true; ///< so a layer above may join blocks: free does nothing
+    static constexpr bool takes_others = true;
 
     StaticBufferHeap() = default;
     StaticBufferHeap(const StaticBufferHeap &) = delete;

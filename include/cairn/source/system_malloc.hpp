@@ -24,6 +24,7 @@ class MallocHeap {
 public:
     /// A block of any MallocHeap tells its size to any other.
     using SizeRecord = MallocHeap;
+    static constexpr bool takes_others = true;
 
     void *malloc(std::size_t size) { return std::malloc(size); }
     void free(void *p) { std::free(p); }

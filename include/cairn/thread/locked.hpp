@@ -44,6 +44,7 @@ template <Heap Super, LockType L = RankedLock<>>
 class LockedHeap {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = TakesOthers<Super>;
 
     void *malloc(std::size_t size) {
         const sync::Guard guard(lock_);

@@ -4,8 +4,10 @@
 // from.
 //
 // Adds:    threads that do not meet, while there are more heaps than threads.
-// Needs:   a heap that takes blocks of another one of its type: free lists over a source that all share (Unique
-//          on Locked, MallocHeap), or over sources of their own that clear() gives back. getSize where blocks tell their size.
+// Needs:   a heap that takes blocks of another one of its type (TakesOthers): free lists over a source that all share
+//          (Unique on Locked, MallocHeap), or over sources of their own that clear() gives back. Not one that joins blocks
+//          or gives regions back (CoalesceHeap, MmapHeap): those stand below ThreadOwnedHeap. getSize where blocks
+//          tell their size.
 // Keeps:   no block is handed out twice. Destroying it clears all heaps first where they can be cleared, since the list
 //          of one may lie in the memory of another.
 // Threads: any.
@@ -19,10 +21,11 @@
 
 namespace cairn {
 
-template <Heap Super, std::size_t Count = 16, LockType L = RankedLock<>>
+template <TakesOthers Super, std::size_t Count = 16, LockType L = RankedLock<>>
 class ThreadPrivateHeap {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool takes_others = true;
 
     ThreadPrivateHeap() = default;
     ThreadPrivateHeap(const ThreadPrivateHeap &) = delete;
