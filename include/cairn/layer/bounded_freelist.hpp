@@ -4,7 +4,8 @@
 // that is freed while the list is full goes back to the heap below.
 //
 // Adds:    reuse with a limit to what it hoards. getSize, owns and clear where the heap below has them.
-// Needs:   a heap. Requests of one size only: a build with assertions stops at another one.
+// Needs:   a heap. Requests of one size only: a build with assertions stops at another one, with
+//          NDEBUG it may get a block that is too small.
 // Keeps:   at most Most blocks that nobody uses. A free block's first word links the list, so a block has room
 //          for a pointer. Destroying the heap gives the listed blocks back.
 // Threads: one at a time.

@@ -3,7 +3,8 @@
 // FreelistHeap: keeps freed blocks on a list and hands the last one out again first.
 //
 // Adds:    reuse. getSize, owns and clear where the heap below has them.
-// Needs:   a heap. Requests of one size only: a build with assertions stops at another one.
+// Needs:   a heap. Requests of one size only: a build with assertions stops at another one, with
+//          NDEBUG it may get a block that is too small.
 // Keeps:   a free block's first word links the list, so a block has room for a pointer. Destroying the heap
 //          gives the listed blocks back.
 // Threads: one at a time.
