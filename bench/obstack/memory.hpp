@@ -80,11 +80,10 @@ private:
 };
 
 // The document's two: chunks from malloc, and chunks of the usual size kept on a list.
-inline constexpr std::size_t chunk = 4096;
-inline constexpr std::size_t front = 16; // of a chunk
+inline constexpr std::size_t chunk = 4096; // with its front
 using OnMalloc = Compose<MallocHeap, Obstack<chunk>>;
-using OnFreelist = Compose<MallocHeap, SizeHeader,
-                           Hybrid<chunk + front, Compose<MallocHeap, Freelist, SizeHeader>>, Obstack<chunk>>;
+using OnFreelist =
+    Compose<MallocHeap, SizeHeader, Hybrid<chunk, Compose<MallocHeap, Freelist, SizeHeader>>, Obstack<chunk>>;
 
 // Each object from malloc, on a list by which a scope finds its own; a name grows by realloc.
 class Malloc {

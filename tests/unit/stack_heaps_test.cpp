@@ -2,6 +2,8 @@
 //
 // Stacks: ObstackHeap, FixedStackHeap, and XallocHeap on both. XallocHeap is compared with an allocator for the
 // same purpose that is written by hand.
+#include <bench/obstack/memory.hpp>
+
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/fixed_stack.hpp>
@@ -175,6 +177,21 @@ TEST_F(Stacks, AGrowingObjectSurvivesALackOfMemory) {
     EXPECT_EQ(std::string(obstack.growing(), obstack.grown()), "0123456789x");
     ASSERT_TRUE(obstack.blank(1000));
     EXPECT_EQ(std::string(static_cast<char *>(obstack.finish()), 11), "0123456789x");
+}
+
+/// The chunks of the usual size are on a list: for every other size it has none that is long enough.
+TEST(BenchObstack, AChunkThatIsLittleLongerIsNotOfTheList) {
+    bench::OnFreelist stack;
+    stack.malloc(1);
+    for (std::size_t size = bench::chunk - 64; size < bench::chunk + 64; ++size) {
+        void *const scope = stack.malloc(bench::chunk / 2);
+        ASSERT_NE(stack.malloc(bench::chunk / 2), nullptr);
+        stack.free(scope); // and the second chunk, to the list
+        void *const object = stack.malloc(size);
+        ASSERT_NE(object, nullptr);
+        std::memset(object, 1, size);
+        stack.free(object);
+    }
 }
 
 TEST_F(Stacks, AnEmptyObjectIsAMark) {

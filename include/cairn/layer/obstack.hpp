@@ -5,7 +5,7 @@
 // Adds:    a stack of blocks (StackHeap) without a limit: free(p) takes p and all that is younger. clear, owns,
 //          memory_used. An object may be built piece by piece: grow, grow_byte, blank, shrink add to and take
 //          from the one that grows, finish makes it a block like any other, give_up forgets it.
-// Needs:   a heap for chunks of ChunkSize bytes, and larger ones for objects that do not fit.
+// Needs:   a heap for chunks of ChunkSize bytes, their front of 16 included, and larger ones for objects that do not fit.
 // Keeps:   a finished object never moves; one that grows does when its chunk ends, so its address counts from
 //          finish on. One object grows at a time: for another meanwhile take another obstack. A build with
 //          assertions stops at a malloc that comes between. Objects are aligned to 16. clear gives all chunks back, and
