@@ -7,6 +7,8 @@
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
+#include <cairn/debug/profile.hpp>
+#include <cairn/debug/size_table.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
@@ -307,6 +309,32 @@ TEST_F(CheckHeapTest, Leaks) {
     Note::expect(Fault::leaked, lost, 40);
     EXPECT_EQ(Puppet::freed, Blocks{memory_ + 256})
         << "what was held goes below, what is lost is not ours to free";
+}
+
+TEST_F(CheckHeapTest, AProfileAboveLeavesItToTheCheckToSayWhatIsFreed) {
+    static constinit Usage usage;
+    Compose<MmapHeap, SizeHeader, Check<Note, 4>, Profile<usage>> by_itself;
+    Compose<MmapHeap, Check<Note, 4>, Profile<usage>> by_table;
+    Compose<MmapHeap, Check<Note, 4>, SizeTable<>, Check<Note, 4>, Profile<usage>> above_a_table;
+    const auto use = [](auto &heap) {
+        void *const p = heap.malloc(40);
+        heap.free(p);
+        heap.free(p);
+        Note::expect(Fault::multiple_free, p, 40);
+        std::byte other[64];
+        heap.free(other);
+        Note::expect(Fault::invalid_free, other, 0);
+    };
+    use(by_itself);
+    use(by_table);
+    use(above_a_table);
+    Compose<MallocHeap, Check<Note, 4>, Profile<usage>> reallocating;
+    void *const p = reallocating.malloc(40);
+    reallocating.free(p);
+    EXPECT_EQ(reallocating.reallocate(p, 50), nullptr);
+    Note::expect(Fault::multiple_free, p, 40);
+    EXPECT_EQ(usage.blocks.now(), 0u);
+    EXPECT_EQ(usage.frees.all(), 4u) << "what was none is not counted";
 }
 
 TEST_F(CheckHeapTest, AsksForTheGuardAndNothingElse) {

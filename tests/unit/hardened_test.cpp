@@ -54,6 +54,34 @@ protected:
 using Layers = testing::Types<Guarded, Random>;
 TYPED_TEST_SUITE(HardenedLayers, Layers);
 
+struct NotingLeaks : Noting {
+    static constexpr bool leaks = true;
+};
+template <class H>
+class HardenedLeaks : public testing::Test {};
+using LeakyGuarded = GuardedPagesHeap<NotingLeaks, 4>;
+using LeakTelling =
+    testing::Types<LeakyGuarded, Compose<LeakyGuarded, RandomPlaces<Classes, NotingLeaks, 8>>>;
+TYPED_TEST_SUITE(HardenedLeaks, LeakTelling);
+
+TYPED_TEST(HardenedLeaks, AreToldWhenTheHeapIsDestroyed) {
+    Noting::findings.clear();
+    for (const std::size_t size : {std::size_t{0}, std::size_t{100}, 3 * Classes::largest}) {
+        void *lost = nullptr;
+        {
+            TypeParam heap;
+            heap.free(heap.malloc(size));
+            lost = heap.malloc(size);
+            heap.free(heap.malloc(size));
+            EXPECT_TRUE(Noting::findings.empty());
+        }
+        ASSERT_EQ(Noting::findings.size(), 1u) << "not what is held";
+        EXPECT_EQ(Noting::findings.back().block, lost);
+        EXPECT_EQ(Noting::findings.back().size, size);
+        EXPECT_EQ(the_fault(), Fault::leaked);
+    }
+}
+
 TYPED_TEST(HardenedLayers, FindFreesOfNoBlock) {
     auto *const p = this->get(100);
     this->heap.free(p + 16);

@@ -4,8 +4,7 @@
 //
 // Adds:    take and give, which are malloc and free with all that a check looks for; resize; a look at all blocks.
 // Needs:   a heap; a policy that is told of faults; a lock.
-// Keeps:   behind each block lies a guard. A block that was given back is filled, and freed when Held more were given
-//          back. A block over most_filled bytes is not held back.
+// Keeps:   a guard lies behind each block. One given back is filled, and freed after Held more, or at once if over most_filled.
 // Threads: those of the heap; look() and the destructor: one.
 // Errors:  nullptr from below, when what was held did not help, and when there is no memory for the table.
 // Cost:    see check.hpp.
@@ -103,6 +102,7 @@ public:
         return moved;
     }
 
+    bool is_live(const void *p) const { return table_.live(p).extent != 0; }
     /// What was asked for when p was taken.
     std::size_t size_of(const void *p) const {
         const Block block = table_.live(p);

@@ -3,7 +3,8 @@
 // GuardedPages: a mapping for each block, which ends where a page begins that nobody may touch.
 //
 // Adds:    malloc, free, memalign, malloc_zeroed, reallocate, getSize (what was asked for last). A write past the block's
-//          last 16 bytes faults at once, one within them is found at free; frees of what is no block, or no more, are found.
+//          last 16 bytes faults at once, one within them is found at free; frees of what is no block, or no more, are found;
+//          and what is not freed when the heap is destroyed, if the policy asks for leaks.
 // Needs:   nothing below; keeps its table apart from the blocks.
 // Keeps:   freed blocks are forbidden, and unmapped when Held more were freed or memory is out: until then a use of them faults.
 // Threads: one at a time.
@@ -29,7 +30,13 @@ public:
     GuardedPagesHeap(const GuardedPagesHeap &) = delete;
     GuardedPagesHeap &operator=(const GuardedPagesHeap &) = delete;
     ~GuardedPagesHeap() {
-        table_.for_each([](const Entry &entry) { platform::vm::unmap(entry.value.from, entry.value.bytes); });
+        table_.for_each([](const Entry &entry) {
+            if (Policy::leaks && !entry.value.held) {
+                Policy::found(
+                    {Fault::leaked, reinterpret_cast<const void *>(entry.address()), entry.value.size});
+            }
+            platform::vm::unmap(entry.value.from, entry.value.bytes);
+        });
     }
 
     void *malloc(std::size_t size) { return memalign(alignment, size); }

@@ -40,7 +40,7 @@ public:
 
     void free(void *p) {
         if (p != nullptr) {
-            leave(heap_.getSize(p));
+            is_live(p) ? leave(heap_.getSize(p)) : void();
             heap_.free(p);
         }
     }
@@ -66,9 +66,10 @@ public:
     void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<Super>
     {
-        const std::size_t before = p == nullptr ? 0 : heap_.getSize(p);
+        const bool live = p != nullptr && is_live(p);
+        const std::size_t before = live ? heap_.getSize(p) : 0;
         void *const moved = asked([&] { return heap_.reallocate(p, size); });
-        if (p != nullptr && (moved != nullptr || size == 0)) {
+        if (live && (moved != nullptr || size == 0)) {
             leave(before);
         }
         return moved == nullptr && size == 0 ? nullptr : count(moved, size);
@@ -117,6 +118,14 @@ public:
     }
 
 private:
+    /// Where the heap below is a check, that tells itself what p is, when it gets it back.
+    bool is_live(void *p) const {
+        if constexpr (requires { heap_.is_live(p); }) {
+            return heap_.is_live(p);
+        }
+        return true;
+    }
+
     /// An exception is a failure too.
     template <class F>
     static void *asked(F ask) {

@@ -4,7 +4,7 @@
 //
 // Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free; begin_in_child, after a fork.
 //          Found are frees of what is no block, or no more, writes behind a block's end when it is freed, and into freed
-//          blocks when they are handed out.
+//          blocks when they are handed out; what is not freed when the heap is destroyed, if the policy asks for leaks.
 // Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Where memory is
 //          out its let_held_go() is called, if it has one. Classes of aligned sizes (aligns_blocks), of less than 2 GiB.
 // Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
@@ -38,6 +38,16 @@ public:
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, quantum);
     static_assert(aligns_blocks<Classes>(alignment), "blocks of these classes would not be aligned");
     static_assert(Classes::largest < Region::held, "a size and the mark of a held block share a word");
+
+    RandomPlacesHeap() = default;
+    RandomPlacesHeap(const RandomPlacesHeap &) = delete;
+    RandomPlacesHeap &operator=(const RandomPlacesHeap &) = delete;
+    ~RandomPlacesHeap() {
+        if constexpr (Policy::leaks) {
+            regions_.for_each_live(
+                [](const void *p, std::size_t size) { Policy::found({Fault::leaked, p, size}); });
+        }
+    }
 
     /// A byte behind each block at least, to be looked at.
     void *malloc(std::size_t size) {

@@ -127,6 +127,19 @@ public:
                                                                                             : nullptr;
     }
 
+    /// f(p, size) for each block that is not freed.
+    template <class F>
+    void for_each_live(F f) const {
+        std::for_each(regions_, regions_ + count_, [&](RandomRegion *region) {
+            for (std::size_t i = 0; i < region->count; ++i) {
+                const std::uint32_t state = region->states()[i];
+                if (state != 0 && (state & RandomRegion::held) == 0) {
+                    f(region->at(i), std::size_t{state} - 1);
+                }
+            }
+        });
+    }
+
 private:
     RandomRegion **above(std::uintptr_t address) const {
         return std::upper_bound(regions_, regions_ + count_, address,
