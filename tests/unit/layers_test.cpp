@@ -9,11 +9,13 @@
 #include <cairn/combine/segregated.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
+#include <cairn/layer/bounded_freelist.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/geometric.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/source/system_malloc.hpp>
 #include <cairn/thread/locked.hpp>
 
 #include <gtest/gtest.h>
@@ -56,6 +58,10 @@ using enum Capability;
 static_assert(capabilities_of<FreelistHeap<Rich>> == (sized | owning | clearable));
 static_assert(capabilities_of<BumpHeap<Rich>> == (owning | clearable));
 static_assert(capabilities_of<SizeHeaderHeap<Rich>> == (sized | owning | clearable));
+static_assert(SameSizeRecord<FreelistHeap<MallocHeap>, MallocHeap>);
+static_assert(SameSizeRecord<BoundedFreelistHeap<MallocHeap, 3>, MallocHeap>);
+static_assert(!SelfSizedHeap<FreelistHeap<MmapHeap>> && !SelfSizedHeap<BoundedFreelistHeap<MmapHeap, 3>>);
+static_assert(SizedHeap<FreelistHeap<MmapHeap>> && SizedHeap<BoundedFreelistHeap<MmapHeap, 3>>);
 static_assert(capabilities_of<HybridHeap<100, Rich, Rich>> == (sized | owning | clearable));
 static_assert(capabilities_of<SegregatedHeap<Classes, SizeHeaderHeap<Rich>, SizeHeaderHeap<Rich>>> ==
               (sized | clearable));

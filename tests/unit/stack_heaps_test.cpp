@@ -179,6 +179,20 @@ TEST_F(Stacks, AGrowingObjectSurvivesALackOfMemory) {
     EXPECT_EQ(std::string(static_cast<char *>(obstack.finish()), 11), "0123456789x");
 }
 
+/// Heap Layers, section 5.2, as it is written there: glibc's blocks of 4096 bytes have room for 8 more.
+TEST(Obstack, OfTheDocument) {
+    using ObstackType = ObstackHeap<HybridHeap<4096 + 8, FreelistHeap<MallocHeap>, MallocHeap>, 4096>;
+    ObstackType stack;
+    void *const first = stack.malloc(3000);
+    void *const second = stack.malloc(3000);
+    std::memset(second, 1, 3000);
+    stack.free(second);
+    EXPECT_EQ(stack.malloc(3000), second) << "the chunk was on the list";
+    void *const third = stack.malloc(100'000);
+    std::memset(third, 1, 100'000);
+    stack.free(first);
+}
+
 /// The chunks of the usual size are on a list: for every other size it has none that is long enough.
 TEST(BenchObstack, AChunkThatIsLittleLongerIsNotOfTheList) {
     bench::OnFreelist stack;

@@ -85,6 +85,12 @@ template <SelfSizedHeap H>
 struct SameRecordAs<H> {
     using SizeRecord = typename H::SizeRecord;
 };
+/// The same for a layer that derives from H: a type of its own where there is none, with which it is no SelfSizedHeap.
+struct NoSizeRecord {
+    using SizeRecord = NoSizeRecord;
+};
+template <class H>
+using RecordOf = typename std::conditional_t<SelfSizedHeap<H>, SameRecordAs<H>, NoSizeRecord>::SizeRecord;
 } // namespace detail
 
 /// clear(): every block is gone at once, and the heap is as new. A layer that frees what it has below clears the heap

@@ -3,7 +3,8 @@
 // BoundedFreelistHeap: keeps up to Most freed blocks on a list and hands the last one out again first; a block
 // that is freed while the list is full goes back to the heap below.
 //
-// Adds:    reuse with a limit to what it hoards. getSize, owns and clear where the heap below has them.
+// Adds:    reuse with a limit to what it hoards. getSize (by the block alone where it is so below), owns and clear
+//          where the heap below has them.
 // Needs:   a heap. Requests of one size only: a build with assertions stops at another one, with
 //          NDEBUG it may get a block that is too small.
 // Keeps:   at most Most blocks that nobody uses. A free block's first word links the list, so a block has room
@@ -15,6 +16,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 
@@ -27,7 +29,9 @@ class BoundedFreelistHeap : private Super {
     static_assert(Most > 0, "a list that keeps nothing is no layer");
 
 public:
+    using SizeRecord = detail::RecordOf<Super>; ///< a listed block says the same as before
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
     static constexpr bool takes_others = TakesOthers<Super>;
 
     constexpr BoundedFreelistHeap() = default;
@@ -57,7 +61,13 @@ public:
     }
 
     std::size_t getSize(void *p) const
-        requires SizedHeap<Super>
+        requires(SizedHeap<Super> && !SelfSizedHeap<Super>)
+    {
+        return Super::getSize(p);
+    }
+
+    static std::size_t getSize(void *p)
+        requires SelfSizedHeap<Super>
     {
         return Super::getSize(p);
     }

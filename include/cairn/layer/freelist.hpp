@@ -2,7 +2,8 @@
 //
 // FreelistHeap: keeps freed blocks on a list and hands the last one out again first.
 //
-// Adds:    reuse. getSize, owns and clear where the heap below has them.
+// Adds:    reuse. getSize (by the block alone where it is so below), owns and clear
+//          where the heap below has them.
 // Needs:   a heap. Requests of one size only: a build with assertions stops at another one, with
 //          NDEBUG it may get a block that is too small.
 // Keeps:   a free block's first word links the list, so a block has room for a pointer. Destroying the heap
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 
@@ -25,7 +27,9 @@ namespace cairn {
 template <Heap Super>
 class CAIRN_BY_CHECKS FreelistHeap : private Super {
 public:
+    using SizeRecord = detail::RecordOf<Super>; ///< a listed block says the same as before
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
     static constexpr bool takes_others = KeepsOthers<Super>;
 
     FreelistHeap() = default;
@@ -57,7 +61,13 @@ public:
     }
 
     std::size_t getSize(void *p) const
-        requires SizedHeap<Super>
+        requires(SizedHeap<Super> && !SelfSizedHeap<Super>)
+    {
+        return Super::getSize(p);
+    }
+
+    static std::size_t getSize(void *p)
+        requires SelfSizedHeap<Super>
     {
         return Super::getSize(p);
     }
