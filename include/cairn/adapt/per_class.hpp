@@ -39,7 +39,7 @@ class PerClassHeap : public Object {
     using Shared = UniqueHeap<H, std::integral_constant<PerClassTakes, Takes> Object::*>;
     static constexpr bool any_size_ = Takes == PerClassTakes::any_size;
     /// The heap can say whether an object is its own.
-    static constexpr bool tells_ =
+    static constexpr bool heap_owns_its_blocks_or_takes_any_size_ =
         any_size_ || (OwningHeap<H> && (AlignedHeap<H> || alignof(Object) <= alignment_of<H>));
 
 public:
@@ -61,43 +61,43 @@ public:
     }
 
     static void *operator new(std::size_t size, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         return try_get(size, plain_);
     }
     static void *operator new(std::size_t size, std::align_val_t wanted, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         return try_get(size, wanted);
     }
     static void *operator new[](std::size_t size, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         return try_get(size, plain_);
     }
     static void *operator new[](std::size_t size, std::align_val_t wanted, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         return try_get(size, wanted);
     }
     // For a constructor that throws in a nothrow new: nobody says the size.
     static void operator delete(void *p, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         put(p, plain_);
     }
     static void operator delete(void *p, std::align_val_t wanted, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         put(p, wanted);
     }
     static void operator delete[](void *p, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         put(p, plain_);
     }
     static void operator delete[](void *p, std::align_val_t wanted, const std::nothrow_t &) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         put(p, wanted);
     }
@@ -105,12 +105,12 @@ public:
     // For a constructor that throws in the new of an over-aligned object, which looks for this form and no other. A
     // template, or delete would call it, without the size; inlined, or g++ warns of it at -O0 as no match for new.
     template <std::same_as<std::align_val_t> A>
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     CAIRN_INLINE static void operator delete(void *p, A wanted) noexcept {
         put(p, wanted);
     }
     template <std::same_as<std::align_val_t> A>
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     CAIRN_INLINE static void operator delete[](void *p, A wanted) noexcept {
         put(p, wanted);
     }
@@ -164,7 +164,7 @@ private:
     }
 
     static void put(void *p, std::align_val_t wanted) noexcept
-        requires tells_
+        requires heap_owns_its_blocks_or_takes_any_size_
     {
         if constexpr (!any_size_) {
             if (!Shared::shared_heap_owns(p)) {
