@@ -13,6 +13,7 @@
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/geometric.hpp>
+#include <cairn/source/buffer.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/sbrk.hpp>
 #include <cairn/source/static_buffer.hpp>
@@ -46,6 +47,17 @@ void static_buffer_heap() {
     expect(heap.malloc(1000) != nullptr && heap.malloc(1000) == nullptr, "the buffer is all there is");
     heap.clear();
     expect(heap.remaining() == 1_KiB, "as new");
+}
+
+void buffer_heap() {
+    std::vector<unsigned char> memory(1000);
+    Compose<BufferHeap, Bump<256>, SizeHeader, Locked<>> heap(memory.data(), memory.size());
+    void *const p = heap.malloc(100);
+    expect(p > memory.data() && p < memory.data() + memory.size(), "it lies in the vector");
+    while (heap.malloc(100) != nullptr) {
+    }
+    heap.clear();
+    expect(heap.malloc(100) == p, "as new");
 }
 
 void malloc_heap() {
@@ -133,6 +145,7 @@ int main() {
     mmap_heap();
     sbrk_heap();
     static_buffer_heap();
+    buffer_heap();
     malloc_heap();
     freelist();
     bump();

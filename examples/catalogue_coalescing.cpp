@@ -17,8 +17,9 @@
 #include <cairn/sizeclass/geometric.hpp>
 #include <cairn/sizeclass/multiples.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
+#include <cairn/source/buffer.hpp>
 #include <cairn/source/mmap.hpp>
-#include <cairn/source/static_buffer.hpp>
+#include <cairn/source/system_malloc.hpp>
 
 using namespace cairn;
 
@@ -95,12 +96,15 @@ void select_mapped() {
 }
 
 void fallback() {
-    Compose<MmapHeap, Fallback<StaticBufferHeap<4_KiB>>> heap;
-    void *const first = heap.malloc(4096);
-    void *const second = heap.malloc(4096);
-    expect(is_aligned(second, 4096), "the buffer is full, so from mmap");
-    heap.free(second);
-    heap.free(first);
+    // All that one request needs, and goes with it: in a buffer on the stack, if that has the room.
+    unsigned char buffer[16_KiB];
+    Compose<MallocHeap, Bump<16_KiB>, Fallback<BufferHeap>> arena(buffer, sizeof buffer);
+    for (int request = 0; request < 3; ++request) {
+        void *const first = arena.malloc(16'000);
+        void *const second = arena.malloc(16'000);
+        expect(first < buffer + 16 && arena.owns(second), "the buffer is full, so from malloc");
+        arena.clear();
+    }
 }
 
 } // namespace

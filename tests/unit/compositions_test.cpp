@@ -2,19 +2,24 @@
 //
 // What layers owe each other when they are composed: a heap that can be cleared is as new whatever lies below, a block of
 // another heap is not owned wherever it lies, and the locks below are held across a fork.
+// Constructor arguments reach the source.
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/adapt/throw_exception.hpp>
+#include <cairn/combine/fallback.hpp>
 #include <cairn/combine/hybrid.hpp>
 #include <cairn/combine/seg.hpp>
 #include <cairn/combine/segregated.hpp>
+#include <cairn/combine/threshold.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
 #include <cairn/debug/size_table.hpp>
 #include <cairn/layer/aligned_header.hpp>
+#include <cairn/layer/bounded_freelist.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/chunk_pool.hpp>
 #include <cairn/layer/coalesce.hpp>
 #include <cairn/layer/coalesceable.hpp>
+#include <cairn/layer/dictionary.hpp>
 #include <cairn/layer/fixed_stack.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/obstack.hpp>
@@ -22,7 +27,9 @@
 #include <cairn/layer/size_header.hpp>
 #include <cairn/layer/unique.hpp>
 #include <cairn/layer/xalloc.hpp>
+#include <cairn/sizeclass/multiples.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
+#include <cairn/source/buffer.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
 #include <cairn/thread/locked.hpp>
@@ -31,6 +38,7 @@
 
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 using namespace cairn;
@@ -202,6 +210,28 @@ TEST(Hybrid, GivesALargeBlockBackToTheLargeHeapWhereverItLies) {
             EXPECT_NE(p, other) << "on the list of the small ones";
         }
     }
+}
+
+template <class H>
+class OnABuffer : public testing::Test {};
+using Fine = PowersOfTwo<16, 12>;
+using OnBuffers = testing::Types<
+    Compose<BufferHeap, Freelist>, Compose<BufferHeap, BoundedFreelist<3>>, Compose<BufferHeap, Adapt<>>,
+    Compose<BufferHeap, Bump<1_KiB>>, Compose<BufferHeap, SizeHeader, AlignedHeader, ChunkPool<256, 8_KiB>>,
+    Compose<BufferHeap, Coalesceable<>, Seg<Fine>, Coalesce, Threshold<MultipleClasses<24, 16, 63>, 512>>,
+    Compose<BufferHeap, SizeHeader, Rounded<Fine>, ThrowException, Locked<>>,
+    Compose<BufferHeap, SizeHeader, Ansi, Locked<>>, Compose<BufferHeap, Obstack<1_KiB>, Xalloc>,
+    Compose<MmapHeap, Fallback<Compose<BufferHeap, Freelist>>>>;
+TYPED_TEST_SUITE(OnABuffer, OnBuffers);
+
+TYPED_TEST(OnABuffer, ConstructorArgumentsReachTheSource) {
+    std::vector<unsigned char> memory(64_KiB);
+    TypeParam heap(memory.data(), memory.size());
+    void *const p = heap.malloc(100);
+    EXPECT_TRUE(p >= memory.data() && p < memory.data() + memory.size());
+    heap.free(p);
+    static_assert(!std::is_copy_constructible_v<TypeParam> && !std::is_move_constructible_v<TypeParam>);
+    static_assert(!std::is_constructible_v<TypeParam, int>);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/unique.hpp>
+#include <cairn/source/buffer.hpp>
 #include <cairn/source/mapping_table.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/pages.hpp>
@@ -291,6 +292,29 @@ TEST(StaticBufferHeap, HandsOutExactlyWhatItHas) {
     heap.clear();
     EXPECT_EQ(heap.remaining(), 1024u);
     EXPECT_NE(heap.malloc(1024), nullptr);
+}
+
+TEST(BufferHeap, HandsOutWhatItWasGivenAndNoMore) {
+    alignas(16) unsigned char memory[128] = {};
+    for (std::size_t from = 0; from <= 16; ++from) {
+        for (std::size_t bytes = 0; bytes <= 64; ++bytes) {
+            BufferHeap heap(memory + from, bytes);
+            const std::size_t first = align_up(from, 16), end = align_down(from + bytes, 16);
+            EXPECT_EQ(heap.remaining(), end > first ? end - first : 0);
+            for (std::size_t at = first; at + 16 <= end; at += 16) {
+                void *const p = heap.malloc(at % 32 == 0 ? 0 : 9);
+                EXPECT_EQ(p, memory + at);
+                EXPECT_TRUE(heap.owns(p));
+            }
+            EXPECT_EQ(heap.malloc(0), nullptr);
+            EXPECT_EQ(heap.malloc(SIZE_MAX), nullptr);
+            EXPECT_FALSE(heap.owns(memory + 96));
+            heap.clear();
+            EXPECT_EQ(heap.malloc(1) == memory + first, end > first);
+        }
+    }
+    EXPECT_EQ(BufferHeap(nullptr, 0).malloc(0), nullptr);
+    EXPECT_TRUE(std::ranges::all_of(memory, [](unsigned char c) { return c == 0; })) << "it writes nothing";
 }
 
 } // namespace

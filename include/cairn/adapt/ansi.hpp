@@ -28,6 +28,7 @@ namespace cairn {
 template <SizedHeap Super>
 class AnsiHeap : private Super {
 public:
+    using Super::Super;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool takes_others = TakesOthers<Super>;
 

@@ -22,6 +22,7 @@ namespace cairn {
 template <Heap Super>
 class ThrowExceptionHeap : private Super {
 public:
+    using Super::Super;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool takes_others = TakesOthers<Super>;
 

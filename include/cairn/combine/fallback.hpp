@@ -16,6 +16,8 @@
 #include <cairn/platform/bad_alloc.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <utility>
 
 namespace cairn {
 
@@ -24,6 +26,12 @@ template <Heap First, Heap Second>
 class FallbackHeap {
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<First>, alignment_of<Second>);
+
+    FallbackHeap() = default;
+    /// Arguments are for the first heap.
+    template <class A, class... B>
+        requires std::constructible_from<First, A, B...>
+    explicit FallbackHeap(A &&a, B &&...b) : first_(std::forward<A>(a), std::forward<B>(b)...) {}
 
     void *malloc(std::size_t size) {
         size = std::max<std::size_t>(size, 1); // a block of nothing may have no place that its heap owns

@@ -30,6 +30,7 @@ namespace cairn {
 template <SelfSizedHeap Super, SizeClasses Classes, Dictionary Bin = DoublyLinked>
 class SegHeap : private Super {
 public:
+    using Super::Super;
     using SizeRecord = typename Super::SizeRecord;
     static constexpr bool marks = MayMark<Super>, joins = Joins<Super>, takes_others = KeepsOthers<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;

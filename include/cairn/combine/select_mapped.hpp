@@ -31,6 +31,7 @@ template <TaggedHeap Super, std::size_t From, MarkingHeap Mapped>
     requires AlignedHeap<Super> && AlignedHeap<Mapped> && ReallocatingHeap<Super> && (!MayMark<Super>)
 class SelectMappedHeap : private Super {
 public:
+    using Super::Super;
     using SizeRecord = BoundaryTag;
     static constexpr bool marks =
         true; ///< so it stands on no other one: whose a marked block is none could tell

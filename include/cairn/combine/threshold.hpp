@@ -29,6 +29,7 @@ class ThresholdHeap : private Super {
     static_assert(Trigger > Small::largest, "a small request does not empty its own list");
 
 public:
+    using Super::Super;
     using SizeRecord = typename Super::SizeRecord;
     static constexpr bool marks = MayMark<Super>, joins = Joins<Super>, takes_others = TakesOthers<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;

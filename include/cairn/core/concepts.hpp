@@ -46,7 +46,8 @@ concept SaysStackOrder = requires { typename H::StackOrder; };
 
 /// malloc(n): a block of at least n bytes, or nullptr. free(p): p came from malloc of the same heap, is live,
 /// and is not nullptr; other blocks stay. malloc(0) may return nullptr. An object of type H is a heap of its
-/// own; destroying it gives back what it holds. Layers derive from the heap below: it is a class, and not final.
+/// own; destroying it gives back what it holds. Layers derive from the heap below, and pass its constructors on
+/// (BufferHeap's): it is a class, and not final.
 template <class H>
 concept Heap = detail::MallocAndFree<H> && !detail::SaysStackOrder<H>;
 

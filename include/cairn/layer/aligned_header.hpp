@@ -20,6 +20,7 @@ template <SelfSizedHeap Super>
     requires std::same_as<typename Super::SizeRecord, SizeHeaderWord>
 class AlignedHeaderHeap : private Super {
 public:
+    using Super::Super;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool takes_others = TakesOthers<Super>;
 

@@ -29,6 +29,7 @@ class BoundedFreelistHeap : private Super {
     static_assert(Most > 0, "a list that keeps nothing is no layer");
 
 public:
+    using Super::Super;
     using SizeRecord = detail::RecordOf<Super>; ///< a listed block says the same as before
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;

@@ -24,6 +24,7 @@ namespace cairn {
 template <Heap Super, std::size_t ChunkSize = 64_KiB>
 class BumpHeap : private Super {
 public:
+    using Super::Super;
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, quantum);
     static constexpr bool takes_others = true; ///< free does nothing
 

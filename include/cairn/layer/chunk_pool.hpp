@@ -41,6 +41,7 @@ class ChunkPoolHeap : private Super {
     };
 
 public:
+    using Super::Super;
     /// The largest power of two that divides the size, up to a cache line.
     static constexpr std::size_t alignment = std::min(ChunkSize & (0 - ChunkSize), platform::cache_line);
     static constexpr std::size_t chunks_per_slab =

@@ -30,6 +30,7 @@ class CoalesceHeap : private Super {
                   "the heap below must hold the smallest block that is split off");
 
 public:
+    using Super::Super;
     using SizeRecord = BoundaryTag;
     static constexpr bool marks = MayMark<Super>, joins = true;
     static constexpr std::size_t alignment = alignment_of<Super>;

@@ -30,6 +30,7 @@ class CoalesceableHeap : private Super {
                   "the granularity of regions is a power of two, of 16 at least");
 
 public:
+    using Super::Super;
     using SizeRecord = BoundaryTag;
     static constexpr std::size_t alignment = BoundaryTag::unit;
     static constexpr bool marked = Marked, takes_others = ContiguousHeap<Super>;

@@ -51,6 +51,7 @@ inline constexpr std::size_t smallest_of<H> = H::smallest;
 template <Heap Super, Dictionary Held = DoublyLinked>
 class DictionaryHeap : private Super {
 public:
+    using Super::Super;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool takes_others = KeepsOthers<Super>;
     static_assert(alignment >= alignof(void *), "blocks below must be aligned for pointers");

@@ -27,6 +27,7 @@ namespace cairn {
 template <Heap Super>
 class CAIRN_BY_CHECKS FreelistHeap : private Super {
 public:
+    using Super::Super;
     using SizeRecord = detail::RecordOf<Super>; ///< a listed block says the same as before
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;

@@ -28,6 +28,7 @@ class ObstackHeap : private Super {
     static_assert(ChunkSize > sizeof(ObstackChunk), "a chunk holds more than its front");
 
 public:
+    using Super::Super;
     struct StackOrder;
     static constexpr std::size_t alignment = quantum;
 

@@ -32,6 +32,7 @@ class SizeHeaderHeap : private Super {
                   "blocks below must be aligned for the header");
 
 public:
+    using Super::Super;
     static constexpr std::size_t alignment = alignof(SizeHeaderWord);
     static constexpr bool takes_others = TakesOthers<Super>;
     using SizeRecord = SizeHeaderWord;

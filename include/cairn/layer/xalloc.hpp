@@ -42,10 +42,8 @@ public:
     static constexpr std::size_t alignment = alignof(XallocRecord);
     using SizeRecord = XallocRecord;
 
+    using Super::Super;
     constexpr XallocHeap() = default;
-    constexpr explicit XallocHeap(std::size_t capacity)
-        requires std::constructible_from<Super, std::size_t>
-        : Super(capacity) {}
     XallocHeap(const XallocHeap &) = delete;
     XallocHeap &operator=(const XallocHeap &) = delete;
 

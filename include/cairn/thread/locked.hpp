@@ -17,6 +17,9 @@
 #include <cairn/sync/across_fork.hpp>
 #include <cairn/sync/lock.hpp>
 
+#include <concepts>
+#include <utility>
+
 namespace cairn {
 
 template <class L>
@@ -45,6 +48,12 @@ class LockedHeap {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool takes_others = TakesOthers<Super>;
+
+    LockedHeap() = default;
+    /// Arguments are for the heap below.
+    template <class A, class... B>
+        requires std::constructible_from<Super, A, B...>
+    explicit LockedHeap(A &&a, B &&...b) : heap_(std::forward<A>(a), std::forward<B>(b)...) {}
 
     void *malloc(std::size_t size) {
         const sync::Guard guard(lock_);
