@@ -298,6 +298,25 @@ TEST(Seg, HasABinAboveAllClasses) {
     EXPECT_EQ(heap.malloc(1000), a);
 }
 
+TEST(Seg, PassesOverWhatLiesBehindSixteenBlocksThatDoNotFit) {
+    using Few = GeometricSizeClasses<1_KiB, 512>;
+    for (const std::size_t size : {std::size_t{700}, std::size_t{3000}}) { // of a class, and above all
+        for (const unsigned unfit : {15u, 16u}) {
+            Compose<StaticBufferHeap<128_KiB>, SizeHeader, Seg<Few>> heap;
+            std::vector<void *> blocks;
+            for (unsigned i = 0; i < unfit; ++i) {
+                blocks.push_back(heap.malloc(size - 30));
+            }
+            void *const fits = heap.malloc(size);
+            blocks.push_back(fits);
+            for (void *p : blocks) {
+                heap.free(p);
+            }
+            EXPECT_EQ(heap.malloc(size) == fits, unfit < 16);
+        }
+    }
+}
+
 TEST(Coalesce, JoinsNeighboursInWhateverOrderTheyAreFreed) {
     std::array<int, 3> order{0, 1, 2};
     do {

@@ -8,7 +8,9 @@
 // Needs:   a heap whose blocks tell their size; Classes, a generator of size classes; Bin, a dictionary.
 // Keeps:   a free block is in the largest class that it can serve wholly, so any block of a bin does for any
 //          request of its class. A request looks at the first `probes` blocks of the class below first, where
-//          a block may fit more closely, then takes the smallest class that has a block: close to best fit.
+//          a block may fit more closely, then takes the smallest class that has a block: best fit to within a class,
+//          but for what lies behind `probes` blocks that do not fit. That is passed over, for a larger block, or above all
+//          classes for more from below.
 //          Destroying the heap gives the held blocks back.
 // Threads: one at a time.
 // Errors:  nullptr when no bin has a block and the heap below has nothing.
