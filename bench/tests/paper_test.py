@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from statistics import mean
 
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ["BUILD_DIR"]
@@ -42,9 +43,20 @@ class Data(unittest.TestCase):
             self.assertAlmostEqual(row.said["total"] / row.said["objects"], row.said["size"], delta=0.01)
         for row in tables["heap-layers-4"].rows:
             self.assertAlmostEqual(row.said["total"] / row.said["objects"], row.said["size"], delta=0.02)
-        for name, mean in (("wen-deng-runtime", 0.689), ("wen-deng-fragmentation", 1.61)):
+        rows = {row.key: row.said for row in tables["heap-layers-5"].rows if row.key != "mean"}
+        self.assertAlmostEqual(mean([said["layers"] for said in rows.values()]), 2, delta=0.3)
+        self.assertAlmostEqual(mean([said["leas"] for said in rows.values()]), 7, delta=0.5)
+        rows = {row.key: row.said for row in tables["heap-layers-6"].rows}
+        for one, other, least, most, all_six in (("kingsleyheap", "kingsley", -54, 11, -5.5), ("leaheap", "lea", -44, 19, -2),
+                                                 ("kingsleyheap", "coalescing", 3, 83, 48),
+                                                 ("coalescing", "kingsleyheap", -45, -3, -30)):
+            changes = [100 * (said[one] / said[other] - 1) for said in rows.values()]
+            self.assertAlmostEqual(min(changes), least, delta=0.8)
+            self.assertAlmostEqual(max(changes), most, delta=0.6)
+            self.assertAlmostEqual(mean(changes), all_six, delta=0.6)
+        for name, middle in (("wen-deng-runtime", 0.689), ("wen-deng-fragmentation", 1.61)):
             ratios = [row.said["ratio"] for row in tables[name].rows if row.key != "mean"]
-            self.assertAlmostEqual(sum(ratios) / len(ratios), mean, delta=0.005)
+            self.assertAlmostEqual(mean(ratios), middle, delta=0.005)
 
     def test_a_page_has_both_figures_and_how(self):
         table = paper.TABLES["hoard-2"]
