@@ -43,7 +43,7 @@ struct HoardDesign {
     static constexpr std::size_t numerator = P::empty_numerator;
     static constexpr std::size_t denominator = P::empty_denominator;
     static constexpr unsigned groups = P::groups;
-    static_assert(0 < numerator && numerator < denominator && P::slack >= 1);
+    static_assert(0 < numerator && numerator < denominator);
 
     using Superblock = HoardSuperblock<superblock>;
     using Classes = PowerSizeClasses<superblock / 2, P::class_numerator, P::class_denominator>;
@@ -60,9 +60,10 @@ struct HoardDesign {
         return live + most_free(live, heaps, 1);
     }
     /// The most that is free in heaps 1 to 2P, when `live` bytes are live and blocks of `classes` classes were asked for.
+    /// Between two frees each class may bring its heap a superblock; one of them is within K S, unless K is 0.
     static constexpr std::size_t most_free(std::size_t live, std::size_t heaps, std::size_t classes) {
-        const std::size_t between_frees =
-            (classes - 1) * superblock * denominator / (denominator - numerator);
+        const std::size_t more = slack == 0 ? classes : classes - 1;
+        const std::size_t between_frees = more * superblock * denominator / (denominator - numerator);
         return live * numerator / (denominator - numerator) + heaps * (slack + between_frees);
     }
 };

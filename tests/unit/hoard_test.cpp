@@ -32,6 +32,12 @@ struct ManyHeaps : HoardParameters {
     static unsigned processors() { return 32; }
 };
 
+/// K = 0, as in the document's Figure 1.
+template <class P>
+struct NoSlack : P {
+    static constexpr std::size_t slack = 0;
+};
+
 using Classes = HoardDesign<HoardParameters>::Classes;
 constexpr std::size_t superblock_size = HoardParameters::superblock;
 constexpr std::size_t slack = HoardParameters::slack;
@@ -81,6 +87,12 @@ Totals totals(H &hoard) {
 template <class P>
 std::size_t capacity(std::size_t size) {
     return HoardDesign<P>::Superblock::capacity_for(size);
+}
+
+/// f in a thread of its own, so that each call may be another heap's.
+template <class F>
+void elsewhere(F f) {
+    std::thread(f).join();
 }
 
 TEST(Hoard, FillsASuperblockBeforeTheNext) {
@@ -229,6 +241,87 @@ TEST(Hoard, AnotherThreadsFreeGoesToTheOwner) {
     }
 }
 
+/// The heap of the threads, but for heap `other`, that has superblocks; 0: none.
+template <class H>
+unsigned heap_in_use(H &hoard, unsigned other = 0) {
+    unsigned found = 0;
+    for (unsigned i = 1; i <= HoardDesign<ManyHeaps>::heaps(); ++i) {
+        found = i != other && account(hoard, i).superblocks != 0 ? i : found;
+    }
+    return found;
+}
+
+struct AQuarterFull : NoSlack<ManyHeaps> {
+    static constexpr std::size_t empty_numerator = 3;
+};
+
+/// Figure 1 (section 3.2), panel by panel. Its heaps keep what they have while they are a quarter full, which by the rule of
+/// section 3.1 is f = 3/4. False: both threads have one heap.
+bool play_figure_1() {
+    Hoard<AQuarterFull> hoard;
+    const std::size_t blocks = capacity<AQuarterFull>(64);
+    std::vector<void *> y(blocks);
+    for (void *&p : y) { // thread 2 is this one
+        p = hoard.malloc(64);
+    }
+    const unsigned heap_2 = heap_in_use(hoard);
+    unsigned heap_1 = 0;
+    std::vector<void *> x;
+    const auto in_heap_1 = [&] { return account(hoard, heap_1).superblocks; };
+    const auto free_last = [&] {
+        hoard.free(x.back());
+        x.pop_back();
+    };
+    elsewhere([&] {
+        x.push_back(hoard.malloc(64));
+        heap_1 = heap_in_use(hoard, heap_2);
+        if (heap_1 == 0) {
+            return;
+        }
+        while (x.size() <= blocks) {
+            x.push_back(hoard.malloc(64));
+        }
+        while (x.size() > ceil_div(blocks, std::size_t{2})) { // the first one empties the second superblock
+            free_last();
+        }
+        EXPECT_EQ(in_heap_1(), 2u);
+        x.push_back(hoard.malloc(64)); // top left: x9 = malloc(s), from the fuller superblock
+        EXPECT_EQ(align_down(address_of(x.back()), superblock_size),
+                  align_down(address_of(x[0]), superblock_size));
+        hoard.free(y[3]); // top right: free(y4)
+    });
+    if (heap_1 == 0) {
+        return false;
+    }
+    EXPECT_EQ(account(hoard, heap_2).superblocks, 1u);
+    EXPECT_EQ(account(hoard, heap_2).u, (blocks - 1) * 64);
+    hoard.free(x[1]); // bottom left: thread 2's free(x2)
+    EXPECT_EQ(in_heap_1(), 2u);
+    elsewhere(free_last); // bottom right: free(x9)
+    EXPECT_EQ(in_heap_1(), 1u);
+    EXPECT_EQ(account(hoard, 0).superblocks, 1u);
+    EXPECT_EQ(account(hoard, 0).u, 0u) << "the empty one";
+    return true;
+}
+
+TEST(Hoard, PlaysFigure1) {
+    while (!play_figure_1()) {
+    }
+}
+
+/// With f = 1/4, as the figure's text has it, heap 1 can not have its empty superblock: it would be more than f empty.
+TEST(Hoard, HasNoEmptySuperblockWithoutSlack) {
+    Hoard<NoSlack<OneHeap>> hoard;
+    std::vector<void *> x;
+    for (std::size_t i = 0; i <= capacity<OneHeap>(64); ++i) {
+        x.push_back(hoard.malloc(64));
+    }
+    EXPECT_EQ(account(hoard, 1).superblocks, 2u);
+    hoard.free(x.back());
+    EXPECT_EQ(account(hoard, 1).superblocks, 1u);
+    EXPECT_EQ(account(hoard, 0).superblocks, 1u);
+}
+
 /// Steps of an adversary in one thread or several, with what Theorem 1 says checked at quiet moments.
 template <class P>
 class Adversary {
@@ -276,12 +369,6 @@ private:
     std::atomic<std::size_t> peak_{0};
     std::size_t heaps_ = 1;
 };
-
-/// f in a thread of its own, so that each call may be another heap's.
-template <class F>
-void elsewhere(F f) {
-    std::thread(f).join();
-}
 
 /// Section 2.2: what the consumer frees must be of use to the producer.
 TEST(HoardTheorem1, ProducerAndConsumer) {
@@ -407,8 +494,9 @@ TEST(HoardTheorem1, RecycledSuperblocksDoNotPileUp) {
 }
 
 /// An adversary that chooses at random: sizes, phases of growing and shrinking, and which thread acts.
+template <class P = TwoProcessors>
 void random_adversary(unsigned seed, std::size_t classes, unsigned threads) {
-    Adversary<TwoProcessors> adversary(classes);
+    Adversary<P> adversary(classes);
     std::array<std::vector<void *>, 4> shelves;
     std::array<std::mutex, 4> locks;
     const auto act = [&](unsigned who) {
@@ -456,6 +544,16 @@ TEST(HoardTheorem1, RandomAdversary) {
         SCOPED_TRACE(seed);
         random_adversary(seed, 1, 1);
         random_adversary(seed, 12, 1);
+    }
+}
+
+TEST(HoardTheorem1, RandomAdversaryWithoutSlack) {
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        SCOPED_TRACE(seed);
+        for (const std::size_t classes : {1u, 2u, 12u}) {
+            random_adversary<NoSlack<TwoProcessors>>(seed, classes, 1);
+        }
+        random_adversary<NoSlack<TwoProcessors>>(seed, 12, 5);
     }
 }
 
