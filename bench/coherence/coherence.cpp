@@ -65,6 +65,8 @@ struct Worker {
     unsigned threads;
     std::size_t size;
     std::size_t batch;
+    std::size_t low; ///< sizes of larson's blocks
+    std::size_t high;
     std::uint64_t replacements; ///< of each block, before all are passed on (larson)
     Random random;
     std::vector<Block> held = {};
@@ -166,12 +168,11 @@ void bleeding(Worker &w) {
     }
 }
 
-/// Larson's server: blocks of 10 to 100 bytes, as Hoard has it, are replaced at random; then all pass to the next thread,
-/// which frees them in its replacements.
+/// Larson's server: blocks are replaced at random; then all pass to the next thread, which frees them in its replacements.
 void larson(Worker &w) {
     for (Block &block : w.held) {
         if (!w.started) {
-            block = take(w.thread, w.random.between(10, 100));
+            block = take(w.thread, w.random.between(w.low, w.high));
         } else if (block.p == nullptr && !mail[w.thread].empty()) {
             block = mail[w.thread].front();
             mail[w.thread].pop_front();
@@ -184,7 +185,7 @@ void larson(Worker &w) {
     for (std::size_t i = 0; i < w.batch; ++i) {
         Block &block = w.held[w.random.below(w.held.size())];
         drop(block);
-        block = take(w.thread, w.random.between(10, 100));
+        block = take(w.thread, w.random.between(w.low, w.high));
     }
     w.replaced += w.batch;
     if (w.replaced >= w.replacements * w.held.size()) {
@@ -261,6 +262,8 @@ int main(int count, char **words) {
     const std::uint64_t batch = options.number("batch", 1, "blocks that a thread takes at a time");
     const std::uint64_t held =
         options.number("held", 256, "blocks that a thread holds (mixed, bleeding, larson)");
+    const std::uint64_t low = options.number("low", 10, "bytes of the smallest block (larson)");
+    const std::uint64_t high = options.number("high", 100, "bytes of the largest block (larson)");
     const std::uint64_t replacements =
         options.number("replacements", 50, "of a block, before it passes on (larson)");
     const std::uint64_t steps = options.number("steps", 200, "of each thread, counted");
@@ -277,8 +280,12 @@ int main(int count, char **words) {
                      most_caches);
         return 2;
     }
-    if (size == 0 || batch == 0 || held == 0) {
+    if (size == 0 || low == 0 || batch == 0 || held == 0) {
         std::fprintf(stderr, "coherence: sizes and numbers of blocks are at least 1\n");
+        return 2;
+    }
+    if (high < low) {
+        std::fprintf(stderr, "coherence: --high is less than --low\n");
         return 2;
     }
 
@@ -293,7 +300,7 @@ int main(int count, char **words) {
     std::unordered_map<const void *, Traffic> places_during;
     std::uint64_t pairs_during = 0;
     run(schedule, [&](unsigned thread) {
-        Worker worker{thread, schedule.threads, size, batch, replacements, Random(thread + 1)};
+        Worker worker{thread, schedule.threads, size, batch, low, high, replacements, Random(thread + 1)};
         worker.held.resize(held < batch ? batch : held);
         for (std::uint64_t i = 0; i < warmup; ++i) {
             workload->step(worker);

@@ -193,9 +193,13 @@ TABLE4 = Table(
 # --- Tables 5 and 6
 
 FRACTIONS = {"f8": "hoard-f8", "f4": "hoard-f4", "f2": "hoard-f2"}
-COUNTED = {"threadtest": ("--workload", "local", "--size", "8", "--batch", "64", "--steps", "40", "--warmup", "40"),
-           "shbench": ("--workload", "mixed", "--batch", "8", "--warmup", "400"),
-           "larson": ("--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400")}
+
+
+def counted(lab):
+    """What bench/coherence is told of each."""
+    return {"threadtest": ("--workload", "local", "--size", 8, "--batch", 64, "--steps", 40, "--warmup", 40),
+            "shbench": ("--workload", "mixed", "--batch", 8, "--warmup", 400),
+            "larson": programs.served(lab, 10000, 10, 100)}
 
 
 def operations(case, samples):
@@ -216,7 +220,7 @@ def empty_fractions(lab):
     }
     samples = lab.samples(list(cases.values()), list(FRACTIONS.values()))
     counts = lab.transfers({(key, f): (name, (*arguments, "--threads", FOURTEEN))
-                            for key, arguments in COUNTED.items() for f, name in FRACTIONS.items()})
+                            for key, arguments in counted(lab).items() for f, name in FRACTIONS.items()})
     found = {}
     for key, case in cases.items():
         base = lab.of(samples, case, "hoard-f4")
@@ -309,8 +313,8 @@ def speedups(lab):
     cases = {panel: {p: of(p) for p in several} for panel, of in make.items()}
     names = [name for name, _ in LIST]
     samples = lab.samples([case for panel in cases.values() for case in panel.values()], names)
-    counted = {"a": COUNTED["threadtest"], "b": COUNTED["shbench"], "c": COUNTED["larson"]}
-    counts = lab.transfers({(panel, name, p): (name, (*arguments, "--threads", p)) for panel, arguments in counted.items()
+    panels = zip("abc", counted(lab).values())
+    counts = lab.transfers({(panel, name, p): (name, (*arguments, "--threads", p)) for panel, arguments in panels
                             for name in names for p in PROCESSORS})
     found = {}
     for panel, by_threads in cases.items():

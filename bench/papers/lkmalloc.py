@@ -5,7 +5,7 @@ from dataclasses import replace
 from lib.figures import TIMES, Spread
 
 from .form import Column, Row, Table
-from .programs import installed
+from .programs import installed, served
 
 DOCUMENT = "LKmalloc"
 CPU = TIMES["cpu"]
@@ -15,7 +15,6 @@ BLOCKS, LOW, HIGH, EACH = 1000, 10, 1000, 50000  # section 7: the workload
 LIST = (("lkmalloc", "LKmalloc 10"), ("lkmalloc-1", "LKmalloc 1"), ("serial", "dlm, global: serial"),
         ("dl-locallocks", "dlm, local: dl-locallocks"), ("ptmalloc-like", "Ptmalloc: ptmalloc-like"),
         ("glibc", "libc: glibc"))
-SERVER = ("--workload", "larson", "--batch", "64", "--steps", "200", "--warmup", "200", "--threads")
 MACHINES = "one Pentium II of 300 MHz, four and eight Pentium Pro of 200 MHz, Windows NT 4.0"
 LIBC = "libc: that of Visual C++ 5.0, one critical section; glibc of today has nothing in common with it"
 WORK = "for 30 seconds there; here fixed work, 50,000 replacements a thread, 1,000 blocks of 10 to 1,000 bytes"
@@ -53,7 +52,7 @@ def throughput(lab):
 
 def speedup(lab):
     cases, rounds, samples = measured(lab)
-    counts = lab.transfers({(name, p): (name, (*SERVER, p)) for name, _ in LIST if name != "glibc" for p in COUNTED})
+    counts = lab.transfers({(name, p): (name, (*served(lab, BLOCKS, LOW, HIGH), "--threads", p)) for name, _ in LIST if name != "glibc" for p in COUNTED})
     found = {}
     for name, _ in LIST:
         found[name] = {"l%d" % p: counts.get((name, p)) for p in COUNTED}
@@ -119,8 +118,7 @@ SPEEDUP = Table(
     rows("3.5 on 4 processors, 5.3 on 8", "nothing from more processors: below 1.5 on 8", "falls below 1 on 4 and 8",
          "nothing from more processors: below 1.5 on 8", "nothing from more processors: below 1.5 on 8",
          "falls below 1, on one processor too"),
-    speedup, (MACHINES, LIBC, WORK, "beyond the processors there are: counted cache lines, never times",
-              "bench/coherence runs Larson with Hoard's sizes, 10 to 100 bytes"))
+    speedup, (MACHINES, LIBC, WORK, "beyond the processors there are: counted cache lines, never times"))
 UTILIZATION = Table(
     "lkmalloc-utilization", DOCUMENT, "Figures 3, 6 and 9", "the fraction of the heap's memory that is the program's",
     columns("live bytes (505 a block on average) over resident memory (smaps_rollup, every 5 ms), less that of the same threads with "

@@ -2,12 +2,13 @@
 """NBmalloc, "Allocating Memory in a Lock-Free Manner" (ESA 2005), section 6."""
 
 from .form import Column, Row, Table
+from .programs import served
 
 DOCUMENT = "NBmalloc"
 THREADS = (1, 2, 4, 8)
 COUNTED = (2, 8, 32)
 LIST = (("serial", "libc: serial"), ("glibc", "libc: glibc of today"), ("hoard", "Hoard"), ("nbmalloc", "NBmalloc"))
-SERVER = ("--workload", "larson", "--batch", "64", "--steps", "400", "--warmup", "400", "--threads")
+BLOCKS, LOW, HIGH = 1000, 5, 500  # the sizes are section 6's, the number that of Larson and Krishnan
 
 
 def figure4(lab):
@@ -24,7 +25,7 @@ def figure4(lab):
                                    "--replacements", str(each), program="larson") for p in THREADS},
     }
     samples = lab.samples([case for panel in cases.values() for case in panel.values()], names)
-    counts = lab.transfers({(name, p): (name, (*SERVER, p)) for name in names if name != "glibc"
+    counts = lab.transfers({(name, p): (name, (*served(lab, BLOCKS, LOW, HIGH), "--threads", p)) for name in names if name != "glibc"
                             for p in (COUNTED[:2] if few else COUNTED)})
     found = {}
     for name in names:
@@ -55,7 +56,8 @@ FIGURE4 = Table(
     tuple(Column("t%d" % p, "%d thread%s" % (p, "" if p == 1 else "s"), "active- and passive-false: wall time of 200,000 "
                  "cycles of 1,000 writes on 1 byte; Larson (5 to 500 bytes): million replacements a second of wall time, "
                  "peak resident memory; median and range", "%.3g") for p in THREADS)
-    + tuple(Column("l%d" % p, "lines P = %d" % p, "Larson: cache lines moved a pair, counted by bench/coherence")
+    + tuple(Column("l%d" % p, "lines P = %d" % p, "Larson (1,000 blocks of 5 to 500 bytes a thread): cache lines "
+            "moved a pair, counted by bench/coherence")
             for p in COUNTED),
     tuple(Row(panel + name, "%s, %s" % (title, label), claim=words[name])
           for panel, title, words in PANELS for name, label in LIST),

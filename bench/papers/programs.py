@@ -70,6 +70,15 @@ def bench(name, *few, **several):
     return case
 
 
+def served(lab, blocks, low, high):
+    """What bench/coherence is told for Larson: so many blocks a thread, of so many bytes. Each is replaced 50 times, then all
+    pass on, once before what is counted and once in it."""
+    blocks = 256 if lab.quick else blocks
+    steps = 50 * blocks // 64 + 1
+    return ("--workload", "larson", "--held", blocks, "--low", low, "--high", high, "--batch", 64, "--steps", steps,
+            "--warmup", steps)
+
+
 # By what it stands for: (case, what it is and why).
 ESPRESSO = workload("z3"), "z3, a theorem prover, on puzzles: logic, as espresso's is, in small objects of many sizes"
 GHOSTSCRIPT = ghostscript, "Ghostscript itself, that of Debian, on pages of text, curves and clipping"

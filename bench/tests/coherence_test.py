@@ -66,7 +66,7 @@ class Counts(unittest.TestCase):
 
     def test_bad_arguments_are_one_line(self):
         for arguments in (["--workload", "nothing"], ["--threads", "257"], ["--workload", "remote", "--threads", "1"],
-                          ["--batch", "0"], ["--nonsense", "1"]):
+                          ["--batch", "0"], ["--low", "0"], ["--low", "200"], ["--nonsense", "1"]):
             ended = subprocess.run([program("cairn"), *arguments], capture_output=True, text=True, timeout=10)
             self.assertEqual(ended.returncode, 2, arguments)
             self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
