@@ -46,7 +46,7 @@ def peak_mib(lab, name, program, *arguments):
 
 
 def row(lab, name):
-    found = {"instructions": instructions.a_pair(lab.program("pair"), lab.allocator(name), 64, 1,
+    found = {"instructions": instructions.a_pair([lab.program("pair")], lab.allocator(name), 64, 1,
                                                  800 if lab.quick else 8000)}
     for threads in (2, 16) if lab.quick else (2, 16, 64):
         counts = lab.coherence(name, "--threads", threads, "--workload", "mixed", "--batch", "8", "--warmup",

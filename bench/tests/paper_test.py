@@ -2,6 +2,7 @@
 """The documents' tables: well-formed as data, listed, and one of them measured from end to end."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,8 @@ sys.path.insert(0, BENCH)
 
 import paper  # noqa: E402
 from lib.figures import Spread  # noqa: E402
-from papers import form  # noqa: E402
+from papers import form, taxonomy  # noqa: E402
+from papers.lab import Lab  # noqa: E402
 
 
 def run(*arguments):
@@ -100,6 +102,13 @@ class Words(unittest.TestCase):
             for cell in row["cells"].values():
                 self.assertEqual(cell["said"] is None, cell["today"] is None, row)
         self.assertEqual(table["rows"][-1]["cells"]["ratio"]["said"], 1.61)
+
+    @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1" and shutil.which("valgrind"), "nothing to run, or no valgrind")
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", "bench", "coherence-private")), "no clang++-19")
+    def test_a_row_of_the_taxonomy_has_all_its_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            row = taxonomy.row(Lab(BUILD, folder, True, 1, print), "private")
+        self.assertEqual([count for count, value in row.items() if value is None], [])
 
 
 if __name__ == "__main__":
