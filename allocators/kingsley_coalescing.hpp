@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Kingsley's allocator with coalescing: the experiment of Heap Layers, section 8. The size classes stay, and with them
-// the internal fragmentation; but free neighbours are joined at once, and a block is split when only a larger one is
-// free. Read from the source of memory upward:
+// Kingsley's allocator with coalescing: the experiment of Heap Layers, section 8. The size classes stay, as bins of free
+// blocks; but free neighbours are joined at once, and a block is split when only a larger one is free, so a block is as
+// long as was asked for. Read from the source of memory upward:
 //
 //   Source         memory at the program break
 //   Coalesceable   boundary tags
 //   Seg            free blocks in 29 bins, a power of two apart
 //   Coalesce       splitting and joining
-//   Rounded        requests rounded up to the next power of two
 //   Locked         in the form for many threads: a lock
 #pragma once
 
@@ -16,7 +15,6 @@
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/coalesce.hpp>
 #include <cairn/layer/coalesceable.hpp>
-#include <cairn/layer/rounded.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
 #include <cairn/source/sbrk.hpp>
 #include <cairn/thread/locked.hpp>
@@ -31,9 +29,8 @@ struct KingsleyCoalescingParameters {
 
 /// One thread at a time.
 template <class Parameters = KingsleyCoalescingParameters>
-using KingsleyCoalescing =
-    Compose<typename Parameters::Source, Coalesceable<Parameters::growth>, Seg<typename Parameters::Classes>,
-            Coalesce, Rounded<typename Parameters::Classes>>;
+using KingsleyCoalescing = Compose<typename Parameters::Source, Coalesceable<Parameters::growth>,
+                                   Seg<typename Parameters::Classes>, Coalesce>;
 
 /// Any thread.
 template <class Parameters = KingsleyCoalescingParameters>

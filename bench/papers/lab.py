@@ -14,7 +14,8 @@ from lib import allocators, figures, measure, places, series, workloads
 from .form import spread_of
 
 # Allocators that only a table needs: built on demand from the headers beside this file, by their targets' names.
-VARIANTS = ("hoard-f8", "hoard-f4", "hoard-f2", "hoard-apart", "lkmalloc-1", "kingsley-by-hand")
+VARIANTS = ("hoard-f8", "hoard-f4", "hoard-f2", "hoard-apart", "lkmalloc-1", "kingsley-by-hand", "kingsley-coalescing-rounded",
+            "lea-without-lock")
 LIMIT = 900  # seconds for one run of anything
 
 

@@ -18,13 +18,15 @@ using namespace cairn::bench;
 namespace {
 
 using LayeredHeap = cairn::Compose<cairn::MmapHeap, cairn::FixedStack<xalloc_region>, cairn::Xalloc>;
-constinit LayeredHeap layered_heap;
-
-struct Layered {
+/// A template, so that a program without this variant has nothing of it.
+template <class Heap>
+struct LayeredOn {
+    static constinit inline Heap heap;
     static void open() {}
-    static void *malloc(std::size_t size) { return layered_heap.malloc(size); }
-    static void free(void *p) { layered_heap.free(p); }
+    static void *malloc(std::size_t size) { return heap.malloc(size); }
+    static void free(void *p) { heap.free(p); }
 };
+using Layered = LayeredOn<LayeredHeap>;
 
 struct Malloc {
     static void open() {}
@@ -46,10 +48,16 @@ std::uint64_t parse_all(std::uint64_t sentences, std::size_t shortest, std::size
 constexpr struct {
     std::string_view name;
     std::uint64_t (*parse_all)(std::uint64_t, std::size_t, std::size_t);
-} variants[] = {{"original", parse_all<Original>},
-                {"inlined", parse_all<OriginalInlined>},
-                {"layered", parse_all<Layered>},
-                {"malloc", parse_all<Malloc>}};
+} variants[] = {
+#ifdef CAIRN_XALLOC_ONLY // a program of one variant: bench/papers compares their sizes
+    {CAIRN_XALLOC_ONLY_NAME, parse_all<CAIRN_XALLOC_ONLY>},
+#else
+    {"original", parse_all<Original>},
+    {"inlined", parse_all<OriginalInlined>},
+    {"layered", parse_all<Layered>},
+    {"malloc", parse_all<Malloc>},
+#endif
+};
 
 } // namespace
 
