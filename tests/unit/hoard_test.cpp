@@ -95,6 +95,18 @@ void elsewhere(F f) {
     std::thread(f).join();
 }
 
+/// What of S is no block: b = 1.2 bounds the waste in a block, and the header stands in S (docs/family.md).
+TEST(Hoard, TheLargestClassesWasteMoreOfASuperblockThanTheirHeader) {
+    for (unsigned c = 0; c < Classes::count; ++c) {
+        const std::size_t size = Classes::size_of(c);
+        const double over = static_cast<double>(superblock_size) /
+                            static_cast<double>(capacity<HoardParameters>(size) * size);
+        const double most = size <= 704 ? 1.065 : size == 4096 ? 2 : size == 2896 ? 1.415 : 1.22;
+        EXPECT_LE(over, most) << size;
+        EXPECT_GT(over, size == 4096 ? 1.99 : size == 2896 ? 1.41 : 1) << size;
+    }
+}
+
 TEST(Hoard, FillsASuperblockBeforeTheNext) {
     Hoard<OneHeap> hoard;
     const std::size_t blocks = capacity<OneHeap>(96);
