@@ -65,8 +65,8 @@ def text(value, form):
         return value
     if isinstance(value, Spread):
         if value.low == value.high:
-            return form % value.middle
-        return (form + " (" + form + ".." + form + ")") % (value.middle, value.low, value.high)
+            return text(value.middle, form)
+        return "%s (%s..%s)" % tuple(text(one, form) for one in (value.middle, value.low, value.high))
     if form == "%d":
         return "{:,}".format(round(value))
     return form % value

@@ -16,6 +16,21 @@ struct PaperParameters : HoardParameters {
     static unsigned processors() { return 14; }
 };
 
-using Allocator = Hoard<PaperParameters>;
+/// What section 4.2 and Table 3 count stands in figures that a Hoard has no use for: `purges` and `purged`.
+template <class P>
+class CountingHoard : public Hoard<P> {
+public:
+    void statistics(Statistics &out) {
+        Hoard<P>::statistics(out);
+        this->for_each_heap([&](auto &heap) {
+            if constexpr (requires { heap.crossings(); }) {
+                out.purges = heap.crossings().locked;
+                out.purged = heap.crossings().live_from_global;
+            }
+        });
+    }
+};
+
+using Allocator = CountingHoard<PaperParameters>;
 
 } // namespace cairn::process_heap

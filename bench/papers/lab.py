@@ -160,6 +160,18 @@ class Lab:
             counts = list(pool.map(lambda task: self.coherence(task[0], *task[1]), tasks.values()))
         return {key: found and found["transfers"] for key, found in zip(tasks, counts)}
 
+    def statistics(self, case, word):
+        """What an allocator tells of itself at the end of a run."""
+        path, allocator = os.path.join(self.folder, "statistics.json"), self.allocator(word)
+        run = subprocess.run(case.command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT, env={
+            **measure.clean_environment(), **case.environment, "LD_PRELOAD": allocator.library, "CAIRN_STATS": "json:" + path})
+        if run.returncode != 0 or not os.path.exists(path):
+            raise Missing("%s: no statistics of %s: %s" % (case.label, allocator.name, run.stderr.strip()[-200:]))
+        with open(path) as file:
+            told = json.load(file)
+        os.unlink(path)
+        return told
+
     # --- traces
 
     def cairn(self):

@@ -18,6 +18,16 @@
 
 namespace cairn {
 
+/// How often superblocks came and went, and what section 4.2 counts: how often the lock of heap 0 was taken to move one or to
+/// free a block of one that it owns.
+struct HoardCrossings {
+    std::uint64_t fresh = 0;
+    std::uint64_t from_global = 0;
+    std::uint64_t to_global = 0;
+    std::uint64_t live_from_global = 0; ///< blocks that were in use in those that came from heap 0
+    std::uint64_t locked = 0;
+};
+
 template <class Design>
 class HoardGlobal : public HoardHeap<Design> {
 public:
@@ -30,6 +40,7 @@ public:
     template <PageSource Pages>
     CAIRN_NOINLINE Superblock *refill_locked(Pages &pages, Heap &heap, unsigned size_class) {
         const sync::Guard hold(this->lock);
+        ++crossings_.locked;
         Heap *from = this;
         Superblock *s = this->fullest_locked(size_class);
         if (s == nullptr && (s = heap.empty_locked(size_class)) != nullptr) {
@@ -39,9 +50,12 @@ public:
         }
         if (s != nullptr) {
             from->take_out_locked(s);
-            from_global_ += from == this ? 1u : 0u;
+            if (from == this) {
+                ++crossings_.from_global;
+                crossings_.live_from_global += s->live;
+            }
         } else if ((s = supply_.fresh(pages)) != nullptr) {
-            ++fresh_;
+            ++crossings_.fresh;
         } else {
             return nullptr;
         }
@@ -61,7 +75,8 @@ public:
             Superblock *const s = heap.mostly_empty_locked(freed_class);
             heap.take_out_locked(s);
             this->take_in_locked(s);
-            ++to_global_;
+            ++crossings_.to_global;
+            ++crossings_.locked;
         }
         if constexpr (platform::checked) {
             heap.check_invariant_locked();
@@ -72,10 +87,17 @@ public:
     void report_supply(Statistics &out) {
         const sync::Guard hold(this->lock);
         out.mapped += supply_.mapped();
-        out.superblocks_fresh = fresh_;
-        out.superblocks_from_global = from_global_;
-        out.superblocks_to_global = to_global_;
+        out.superblocks_fresh = crossings_.fresh;
+        out.superblocks_from_global = crossings_.from_global;
+        out.superblocks_to_global = crossings_.to_global;
     }
+    HoardCrossings crossings() {
+        const sync::Guard hold(this->lock);
+        return crossings_;
+    }
+
+    /// A block of a superblock of heap 0 was freed.
+    void note_freed_locked() { ++crossings_.locked; }
 
     /// The lock is held, or nobody else is there.
     template <class F>
@@ -89,9 +111,7 @@ public:
 
 private:
     HoardSupply<Design::superblock, Design::chunk> supply_;
-    std::uint64_t fresh_ = 0;
-    std::uint64_t from_global_ = 0;
-    std::uint64_t to_global_ = 0;
+    HoardCrossings crossings_;
 };
 
 } // namespace cairn

@@ -49,6 +49,8 @@ public:
         heap.free_locked(s, p);
         if (&heap != &global_) {
             global_.shed_locked(heap, s->size_class);
+        } else {
+            global_.note_freed_locked();
         }
         heap.lock.unlock();
     }
