@@ -89,4 +89,46 @@ MEMORY = Table(
     memory, (NAMED, "kheap is the course's sequential heap: one of powers of two, `kingsley`, is in its place",
              "an AMD Opteron 6344 of 8 cores, its Linux and glibc of 2018"))
 
-TABLES = (MEMORY, RUNTIME)
+# --- Section 3.2
+
+THREADS = (1, 2, 4, 8)
+PARALLEL = {
+    "threadtest": ("threadtest", lambda few: ("--rounds", "20" if few else "400")),
+    "larson": ("larson", lambda few: ("--blocks", "1000", "--rounds", "2" if few else "10", "--replacements", "20000")),
+    "active": ("active-false", lambda few: ("--scale", "2" if few else "50")),
+    "passive": ("passive-false", lambda few: ("--scale", "2" if few else "50")),
+}
+OURS = {"wen-deng": "a2alloc", "wen-deng-apart": "links apart"}
+
+
+def parallel(lab):
+    cases = {key: {p: lab.workload(name, p, *arguments(lab.quick)) for p in THREADS}
+             for key, (name, arguments) in PARALLEL.items()}
+    samples = lab.samples([case for by_threads in cases.values() for case in by_threads.values()], ["glibc", *OURS])
+    found = {}
+    for key, by_threads in cases.items():
+        for name in OURS:
+            row = found[key + name] = {}
+            for p, case in by_threads.items():
+                mine = lab.of(samples, case, name)
+                row["t%d" % p] = lab.value(mine, TIMES["wall"])
+                row["x%d" % p] = lab.ratio(lab.of(samples, case, "glibc"), mine, TIMES["wall"])
+    return found
+
+
+LIKE_LIBC = "matches libc's"
+SHOWN = (("threadtest", "threadtest", "almost a multiple of libc's runtime: locks in free, they believe"),
+         ("larson", "Larson", "weak against passive false sharing"), ("active", "active-false", LIKE_LIBC),
+         ("passive", "passive-false", LIKE_LIBC))
+PARALLEL_RUNS = Table(
+    "wen-deng-parallel", DOCUMENT, "section 3.2", "runtimes with 1 to 8 threads",
+    tuple(Column("t%d" % p, "%d, s" % p, "wall time with that many threads, median and range", "%.3g") for p in THREADS)
+    + tuple(Column("x%d" % p, "libc : it, %d" % p, "libc's wall time over it, within a repetition; above 1 the allocator is faster")
+            for p in THREADS),
+    tuple(Row(key + name, "%s, %s" % (title, what), claim=claim if name == "wen-deng" else "the fix that was not built")
+          for key, title, claim in SHOWN for name, what in OURS.items()),
+    parallel, ("the report's graphs are not in its text: in words, what that says of them",
+               "an AMD Opteron 6344 of 8 cores; here threads beyond the processors share them",
+               "threadtest and the false sharing programs share out a fixed amount of work, Larson has as much a thread"))
+
+TABLES = (MEMORY, RUNTIME, PARALLEL_RUNS)
