@@ -17,7 +17,7 @@ run() { # NAME SEED COMPILER FLAGS...
         "$tests"/conformance/model.cpp -o "$work/$name" -lgtest -lgtest_main -pthread &&
         timeout "${CAIRN_LONG_LIMIT:-1200}" "$work/$name" --gtest_brief=1 >"$work/$name.log" 2>&1 || wrong="$wrong $name"
     passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$work/$name.log")
-    echo "$name: ${passed:-0} compositions"
+    echo "$name: ${passed:-0} tests, two of each composition"
     ran=$((ran + ${passed:-0}))
 }
 for seed in ${CAIRN_LONG_SEEDS:-2 3 4 5 6}; do
@@ -25,4 +25,4 @@ for seed in ${CAIRN_LONG_SEEDS:-2 3 4 5 6}; do
     run fast "$seed" clang++-19 -O2 -DNDEBUG
 done
 [ -z "$wrong" ] || fail "wrong:$wrong; see $work"
-result "$ran compositions, none wrong"
+result "$ran tests, two of each composition, none wrong"
