@@ -153,7 +153,7 @@ TEST(Bound, BinsFillBehindSuperblocksThatGo) {
 TEST(Bound, NearlyEmptyOnesBehindFullOnes) {
     constexpr std::size_t superblocks = 1024;
     Stage stage(2);
-    for (const std::size_t size : {5120u, 3328u}) {
+    for (const unsigned size : {5120u, 3328u}) {
         const unsigned c = class_of(size);
         const std::size_t all = superblocks * Limits::capacity_of_class(c) * size;
         stage.allocate(1, class_of(4096), superblocks * slot_size); // the rests are touched too
@@ -165,20 +165,22 @@ TEST(Bound, NearlyEmptyOnesBehindFullOnes) {
         });
         stage.allocate(1, c, 8_MiB); // grows: who owns much is visited
         stage.free_all(1, 1, c);
-        const double full = 1.2 * (Limits::capacity_of_class(c) - Limits::capacity_of_class(c) / 6);
+        const double block = size;
+        const double full = 1.2 * (Limits::capacity_of_class(c) - Limits::capacity_of_class(c) / 6) * block;
         double level = 0; // what the heap has more than then, if rests count
-        for (const auto &[s, count] : freed) {
-            const double rest = slot_size - full * size;
+        for (const auto &one : freed) {
+            const OwnerLine *const s = one.first;
+            const double rest = slot_size - full;
             const unsigned stay = level < rest ? 1 : 2;
-            level += stay == 1 ? (full - 1.2) * size : -rest;
+            level += stay == 1 ? full - 1.2 * block : -rest;
             unsigned n = 0;
-            stage.free(0, 0, c, [&, s = s](const Block &b) { return b.superblock == s && n++ >= stay; });
+            stage.free(0, 0, c, [&](const Block &b) { return b.superblock == s && n++ >= stay; });
             if (stay != 1) { // by the other, so that the owner hears of it
-                stage.free(1, 0, c, [s = s](const Block &b) { return b.superblock == s; });
+                stage.free(1, 0, c, [&](const Block &b) { return b.superblock == s; });
             }
         }
         stage.allocate(1, c, all + 16_MiB);
-        std::printf("blocks of %zu: %.2f of what a heap may have\n", size, stage.worst_heap());
+        std::printf("blocks of %u: %.2f of what a heap may have\n", size, stage.worst_heap());
         stage.clear();
     }
 }
