@@ -61,11 +61,13 @@ target_include_directories(cairn_shared PRIVATE "${PROJECT_SOURCE_DIR}/src/mallo
 set(archived_sources ${malloc_sources})
 list(FILTER archived_sources EXCLUDE REGEX "/deep_binding\\.cpp$")
 if(CMAKE_BUILD_TYPE STREQUAL "Debug") # nobody ships it: the shared library's, so that they are compiled once
-  set(archived_sources "$<FILTER:$<TARGET_OBJECTS:cairn_shared>,EXCLUDE,/deep_binding[.]cpp>")
+  set(archived_sources "$<FILTER:$<TARGET_OBJECTS:cairn_shared>,EXCLUDE,/(deep_binding|new_delete)[.]cpp>"
+      "${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp")
 endif()
 add_library(cairn_static STATIC ${archived_sources})
 set_target_properties(cairn_static PROPERTIES LINKER_LANGUAGE CXX)
 target_compile_options(cairn_static PRIVATE -fPIE)
+target_compile_definitions(cairn_static PRIVATE CAIRN_ARCHIVE)
 target_include_directories(cairn_static PRIVATE "${PROJECT_SOURCE_DIR}/src/malloc")
 target_link_libraries(cairn_static PRIVATE $<BUILD_INTERFACE:cairn_malloc_options>)
 

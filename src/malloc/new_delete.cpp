@@ -161,8 +161,13 @@ using std::align_val_t;
 using std::nothrow_t;
 using std::size_t;
 
-// Weak: a program that is linked with the archive may have some forms of its own as well.
+// Weak in the archive: a program that is linked with it may have some forms of its own as well. Not in the library, where the loader
+// takes the program's anyway: valgrind passes weak ones over.
+#if defined(CAIRN_ARCHIVE)
 #define CAIRN_REPLACEABLE CAIRN_EXPORT [[gnu::weak]]
+#else
+#define CAIRN_REPLACEABLE CAIRN_EXPORT
+#endif
 
 CAIRN_REPLACEABLE void *operator new(size_t size) {
     return allocate(size);
