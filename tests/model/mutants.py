@@ -156,7 +156,7 @@ Operation = collections.namedtuple("Operation", "file first last code orders")  
 Mutant = collections.namedtuple("Mutant", "key where order")  # where: (program, places, kernels, those not explored to the end)
 
 operation = re.compile(r"(?:(?:\.|->)(load|store|exchange|compare_exchange_weak|compare_exchange_strong|fetch_\w+)"
-                       r"|(atomic_thread_fence))\s*\(")
+                       r"|(atomic_thread_fence)|platform::(is_now))\s*\(")
 if_it_fails = {"seq_cst": "seq_cst", "acq_rel": "acquire", "acquire": "acquire", "release": "relaxed", "relaxed": "relaxed"}
 
 
@@ -173,8 +173,10 @@ def operations():
                     depth += {"(": 1, ")": -1}.get(text[end], 0)
                     end += 1
                 asked = re.findall(r"memory_order_(\w+)", text[found.end():end]) or ["seq_cst"]
-                name = found[1] or found[2]
-                kind = {"load": "load", "store": "store", "atomic_thread_fence": "fence"}.get(name, "update")
+                if text[found.end():end] == "order)":  # its caller's
+                    continue
+                name = found[1] or found[2] or found[3]
+                kind = {"load": "load", "is_now": "load", "store": "store", "atomic_thread_fence": "fence"}.get(name, "update")
                 has = {kind: asked[0]}
                 if name.startswith("compare"):
                     has["failure"] = asked[1] if len(asked) > 1 else if_it_fails[asked[0]]
@@ -217,7 +219,7 @@ def places(build, program):
     for block in re.split(r"^0x", text, flags=re.M)[1:]:
         address, *frames = block.split("\n")
         for frame in frames:  # the innermost of ours
-            if (where := place_of(frame)) is not None:
+            if (where := place_of(frame)) is not None and where[0] != "platform/cpu.hpp":  # what it is used for
                 line_at[int(address, 16)] = where
                 break
     at = collections.defaultdict(set)

@@ -28,8 +28,9 @@ inline bool is_within(std::uintptr_t &number, const std::uintptr_t &begin, const
     number -= __atomic_load_n(&begin, __ATOMIC_RELAXED);
     return number < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
 }
+/// Its caller's operation (mutants.py).
 template <class T>
-bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
+[[gnu::always_inline]] inline bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
     return word.load(order) == value;
 }
 template <class T>
