@@ -60,7 +60,7 @@ target_include_directories(cairn_shared PRIVATE "${PROJECT_SOURCE_DIR}/src/mallo
 # Objects of the archive may go into any executable, position independent or not.
 set(archived_sources ${malloc_sources})
 list(FILTER archived_sources EXCLUDE REGEX "/deep_binding\\.cpp$")
-if(CMAKE_BUILD_TYPE STREQUAL "Debug") # nobody ships it: the shared library's, so that they are compiled once
+if(CMAKE_BUILD_TYPE STREQUAL "Debug") # nobody ships it: the shared library's, so that they are compiled once, but for what differs
   set(archived_sources "$<FILTER:$<TARGET_OBJECTS:cairn_shared>,EXCLUDE,/(deep_binding|new_delete)[.]cpp>"
       "${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp")
 endif()

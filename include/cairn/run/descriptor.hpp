@@ -41,7 +41,7 @@ struct alignas(platform::line_pair) OwnerLine {
     std::uint32_t carved;        ///< blocks cut from the superblock so far
     OwnerLine *next;             ///< neighbours in whatever list `place` says
     OwnerLine *previous;         ///<
-    std::uint32_t extent;        ///< bytes that were ever touched: this superblock's part of the heap's a
+    std::uint32_t extent;        ///< bytes that were ever touched: superblock::held_by says what of it counts
     std::uint16_t slots;         ///< length of the run; valid for the first slot of any run
     std::uint8_t size_class;     ///<
     std::uint8_t group;          ///< fullness group, while partial
