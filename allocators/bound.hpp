@@ -52,6 +52,13 @@ struct Bound {
         static_cast<double>(in_bins + unlisted + last_taken + in_global_heap + itself) +
         static_cast<double>(told + gathered) / (1 - fraction);
 
+    // ---- what is no memory yet, and becomes some without growth
+
+    /// For each heap: two superblocks that have blocks to be cut.
+    static constexpr std::size_t uncut = 2 * span_of_class(Classes::count - 1);
+    /// For all together: what is left of the last huge page that memory grew by.
+    static constexpr std::size_t huge_page = HugeSteps::bytes;
+
     static_assert(Discipline::small_heap <= per_heap, "what has no price is within the bound");
 
     // ---- what is in proportion
@@ -89,9 +96,13 @@ struct Bound {
 
     /// The most that superblocks may have, given that at most `live` bytes in shares were live, all of one size class, so many heaps in use,
     /// and `untouched` bytes of superblocks when memory last grew.
-    static constexpr double most(double live, double heaps, double untouched = 0) {
+    static constexpr double most(double live, double heaps, double untouched) {
         const double touched = live + untold * untouched + (1 - fraction) * heaps * share * per_heap;
         return touched / (1 - fraction - untold) + untouched;
+    }
+    /// The same of whatever there was.
+    static constexpr double most(double live, double heaps) {
+        return most(live, heaps, heaps * static_cast<double>(uncut) + static_cast<double>(huge_page));
     }
 };
 

@@ -63,6 +63,8 @@ Json gather() {
         {"gathered", Limits::gathered},
         {"heap", Limits::itself},
         {"heap_constant", static_cast<std::size_t>(Limits::per_heap)},
+        {"uncut", Limits::uncut},
+        {"huge_page", Limits::huge_page},
         {"untold", Limits::untold},
         {"share", Limits::share},
         {"runs_slack", PurgingRuns::beside_blocks.slack},
@@ -97,8 +99,7 @@ void print(const Json &all) {
               << text(all["build"]["compiler"]) << "\npage size " << all["system"]["page_size"]
               << ", transparent huge pages: " << text(all["system"]["transparent_huge_pages"])
               << "\n\nmemory for small blocks of one size class <= share * ((U + free, but untold) / (1 - f) "
-                 "+ P\ntimes the heap constant) + what superblocks have not touched; of several classes: "
-                 "docs/bound.md"
+                 "+ P\ntimes the heap constant) + what is not touched yet; of several classes: docs/bound.md"
               << "\n  f              " << bound["f"] << "\n  K S            " << bound["ks"]
               << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
               << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
@@ -112,6 +113,8 @@ void print(const Json &all) {
               << " / (1 - f) freed by others and told, " << bound["gathered"]
               << " / (1 - f) freed of others'\n                 superblocks and gathered, " << bound["heap"]
               << " for the heap itself"
+              << "\n  not touched    " << bound["uncut"] << " bytes for each heap, at most, and "
+              << bound["huge_page"] << " of a huge page"
               << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
               << bound["runs_slack"] << " bytes; with cached mappings " << bound["runs_and_mappings_fraction"]
               << ", or\n                 " << bound["runs_and_mappings_slack"] << " bytes; for superblocks "

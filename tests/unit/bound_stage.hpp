@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <semaphore>
 #include <set>
@@ -47,6 +48,8 @@ struct Published {
     static constexpr double told = 128 * 1024;
     static constexpr double in_global_heap = 128 * 1024;
     static constexpr double gathered = 128 * 1024;
+    static constexpr double uncut = 1024 * 1024;
+    static constexpr double huge_page = 2048 * 1024;
     static constexpr double untold = 0.25;
     static constexpr double share = 131072.0 / 119808;
 };
@@ -65,7 +68,9 @@ struct Counted {
     };
     std::vector<OfHeap> heaps; ///< by number; 0 is the global heap
     std::vector<double>
-        free_in_global;  ///< by size class, as the global heap knows it, of superblocks with live blocks
+        free_in_global; ///< by size class, as the global heap knows it, of superblocks with live blocks
+    /// Of each size class the superblocks that have not touched all their blocks, by heap.
+    std::vector<std::map<unsigned, unsigned>> uncut;
     double extents = 0;  ///< touched bytes of all superblocks, with the rests behind their last blocks
     double spans = 0;    ///< and with what they have not touched yet
     double room = 0;     ///< of all blocks that they have or will have
@@ -165,6 +170,15 @@ public:
         free(t, from, c, [](const Block &) { return true; });
     }
 
+    /// Thread t ends and another one comes in its place, which has what was allocated.
+    void succeed(unsigned t) {
+        act(t, [this, t] {
+            subject_.detach();
+            heaps_[t] = subject_.mine();
+        });
+        look();
+    }
+
     /// Everything is freed and given back, and the peaks are forgotten.
     void clear() {
         for (unsigned t = 0; t < threads(); ++t) {
@@ -186,6 +200,7 @@ public:
             act(t, [this, t] { heaps_[t] = subject_.mine(); });
         }
         peak_ = worst_heap_ = worst_told_ = worst_global_ = worst_memory_ = uncarved_ = 0;
+        most_uncut_ = 0;
         peaks_ = {};
     }
 
@@ -193,6 +208,7 @@ public:
         Counted now;
         now.heaps.resize(1);
         now.free_in_global.resize(Classes::count);
+        now.uncut.resize(Classes::count);
         for (Heap *heap : heaps_) {
             now.heaps.resize(std::max<std::size_t>(now.heaps.size(), number_of(heap) + 1u));
             now.gathered += gathered_by(*heap);
@@ -235,7 +251,10 @@ public:
             worst_told_ = std::max(worst_told_, now.heaps[i].told / Published::told);
             EXPECT_LE(now.heaps[i].told, Published::told) << "heap " << i;
         }
-        if (std::count_if(peaks_.begin(), peaks_.end(), [](double peak) { return peak > 0; }) == 1) {
+        const auto has_been = [](double peak) { return peak > 0; };
+        if (std::ranges::count_if(peaks_, has_been) == 1) {
+            look_at_uncut(
+                now.uncut[static_cast<std::size_t>(std::ranges::find_if(peaks_, has_been) - peaks_.begin())]);
             uncarved_ = grown != nullptr ? now.spans - now.extents : uncarved_;
             const double limit = Limits::most(peak_, threads(), uncarved_);
             const auto taken = static_cast<double>(subject_.levels().resident_bytes());
@@ -251,6 +270,8 @@ public:
     double worst_global() const { return worst_global_; }
     double worst_memory() const { return worst_memory_; }
     std::size_t looks() const { return looks_; }
+    /// Superblocks of the only class that had not touched all their blocks, at most.
+    unsigned most_uncut() const { return most_uncut_; }
 
 private:
     /// A thread that does what it is told, and sleeps.
@@ -283,6 +304,19 @@ private:
         std::binary_semaphore go_{0}, done_{0};
         std::thread thread_;
     };
+
+    /// Lemma 5, of the only class that there is.
+    void look_at_uncut(const std::map<unsigned, unsigned> &superblocks) {
+        unsigned all = 0;
+        for (const auto &[heap, count] : superblocks) {
+            EXPECT_TRUE(heap == 0 || count <= 1) << "heap " << heap << " cuts " << count;
+            all += count;
+        }
+        const std::size_t most_heaps =
+            subject_.levels().global().stock().heaps().peak(); // other stages have had more
+        EXPECT_LT(all, most_heaps + threads());
+        most_uncut_ = std::max(most_uncut_, all);
+    }
 
     static double gathered_by(Heap &heap) {
         double shares = 0;
@@ -328,6 +362,9 @@ private:
         if (remote.owner() == 0 && s->accounted != 0) {
             now.free_in_global[c] += held - accounted;
         }
+        if (s->extent < Limits::capacity_of_class(c) * Classes::size_of(c)) {
+            ++now.uncut[c][remote.owner()];
+        }
         double unknown = std::max(0.0, accounted - live);
         if (remote.owner() != 0 && remote.queued()) {
             const unsigned step = Subject::Emptiness::remote_step_of(shared_of(s)->capacity);
@@ -355,6 +392,7 @@ private:
     double peak_ = 0;
     std::size_t most_resident_ = 0; ///< less is no growth
     double uncarved_ = 0;           ///< what superblocks had not touched when one was last made
+    unsigned most_uncut_ = 0;
     double worst_heap_ = 0;
     double worst_told_ = 0;
     double worst_global_ = 0;

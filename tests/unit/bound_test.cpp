@@ -30,6 +30,8 @@ TEST(Bound, ConstantsAreThosePublished) {
     EXPECT_EQ(Limits::told, Published::told);
     EXPECT_EQ(Limits::in_global_heap, Published::in_global_heap);
     EXPECT_EQ(Limits::gathered, Published::gathered);
+    EXPECT_EQ(Limits::uncut, Published::uncut);
+    EXPECT_EQ(Limits::huge_page, Published::huge_page);
     EXPECT_LE(Limits::untold, Published::untold);
     EXPECT_DOUBLE_EQ(Limits::share, Published::share);
 }
@@ -203,6 +205,25 @@ TEST(Bound, SmallProcess) {
             stage.clear();
             stage.set_small_process(0);
         }
+    }
+}
+
+/// Threads that end leave superblocks of which a page is cut, all of it live: nobody else's free memory, but what the next one cuts.
+/// More of them than a heap looks through for its own.
+TEST(Bound, WhatIsNotCutYetWaitsForWhoComesNext) {
+    Stage stage(40);
+    for (const std::size_t size : {48u, 64u, 1360u}) { // their blocks fill cache lines, or do not
+        const unsigned c = class_of(size);
+        for (unsigned turn = 0; turn < 12; ++turn) {
+            for (unsigned t = 0; t < stage.threads(); ++t) {
+                stage.allocate(t, c, 4096 / size * size);
+            }
+            for (unsigned t = 0; t < stage.threads(); ++t) {
+                stage.succeed(t);
+            }
+        }
+        EXPECT_GT(stage.most_uncut(), 0U);
+        stage.clear();
     }
 }
 

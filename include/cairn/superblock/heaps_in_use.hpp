@@ -25,7 +25,10 @@ public:
     constexpr HeapsInUse() = default;
 
     void opened() {
-        count_.fetch_add(1, std::memory_order_relaxed);
+        const std::size_t now = count_.fetch_add(1, std::memory_order_relaxed) + 1;
+        if (now > peak_.load(std::memory_order_relaxed)) {
+            peak_.store(now, std::memory_order_relaxed);
+        }
         if (CAIRN_UNLIKELY(most_.load(std::memory_order_relaxed) == 0)) {
             most_.store(for_each_processor * platform::processors(), std::memory_order_relaxed);
         }
@@ -35,8 +38,14 @@ public:
     /// A hint: whether the program has threads that allocate.
     bool several() const { return count_.load(std::memory_order_relaxed) > 1; }
 
+    /// The most that were in use so far.
+    std::size_t peak() const { return peak_.load(std::memory_order_relaxed); }
+
     /// In the child of a fork.
-    void forget() { count_.store(0, std::memory_order_relaxed); }
+    void forget() {
+        count_.store(0, std::memory_order_relaxed);
+        peak_.store(0, std::memory_order_relaxed);
+    }
 
     /// Of so many bytes for each heap, what one may keep; all of them together what together() says.
     std::size_t share(std::size_t bytes) const {
@@ -52,8 +61,9 @@ public:
     }
 
 private:
-    std::atomic<std::size_t> count_{0}; ///< relaxed, both: they scale thresholds
-    std::atomic<unsigned> most_{0};     ///< heaps that have their full share; 0 before the first is open
+    std::atomic<std::size_t> count_{0}; ///< relaxed, all: they scale thresholds
+    std::atomic<std::size_t> peak_{0};
+    std::atomic<unsigned> most_{0}; ///< heaps that have their full share; 0 before the first is open
 };
 
 } // namespace cairn

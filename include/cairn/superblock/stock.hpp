@@ -5,9 +5,10 @@
 // Adds:    superblocks without live blocks, kept for the next heap that needs one of the class;
 //          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's empty one when it has
 //          none; a stranger's partly filled one, whose cache lines it may come to share with the stranger's live blocks,
-//          only when more lies free in here than the global heap's own slack.
+//          only when more lies free in here than the global heap's own slack, or as many of the class have blocks to cut as there are heaps.
 // Needs:   Places; HeapsInUse.
-// Keeps:   free bytes in here, beyond what is handed to whoever asks first: at most K S for each heap in use.
+// Keeps:   free bytes in here, beyond what is handed to whoever asks first: at most K S for each heap in use; of each class at most as
+//          many superblocks with live blocks that are not cut to the end as heaps were ever in use.
 // Threads: the caller holds the global heap's lock; heaps() any.
 // Cost:    a look at a few superblocks of the class.
 // Source:  Hoard, section 3.3 (superblocks that move may share lines; that has to be rare).
@@ -36,11 +37,12 @@ public:
         }
         places_.put(s);
         free_bytes_ += free_bytes_of(s);
+        uncut_[s->size_class] += is_uncut(s);
     }
 
     void take_out(OwnerLine *s) {
-        free_bytes_ -= free_bytes_of(s);
         places_.take_out(s);
+        leave(s);
     }
 
     /// One without live blocks, of any class, taken out; of those of a class, one that `heap` gave up. nullptr when there is none.
@@ -62,13 +64,13 @@ public:
     /// The superblock of the class for `heap`, taken out; nullptr when there is none for it.
     OwnerLine *take(unsigned size_class, unsigned heap) {
         OwnerLine *s = places_.take_fullest_of(size_class, heap);
-        if (s == nullptr && (blocks_fill_lines(size_class) || free_bytes_ > slack())) {
+        if (s == nullptr && may_be_a_strangers(size_class)) {
             s = places_.take_fullest(size_class);
         }
         if (s == nullptr) {
             return take_empty(size_class, heap);
         }
-        free_bytes_ -= free_bytes_of(s);
+        leave(s);
         return s;
     }
 
@@ -96,6 +98,7 @@ public:
     void forget() {
         places_ = {};
         free_bytes_ = 0;
+        std::ranges::fill(uncut_, 0U);
         for (auto &of_class : empties_) {
             for (LineList &empties : of_class) {
                 empties = {};
@@ -111,6 +114,18 @@ private:
 
     static std::size_t free_bytes_of(const OwnerLine *s) {
         return superblock::held_by(s) - std::size_t{s->accounted} * shared_of(s)->block_size;
+    }
+
+    static bool is_uncut(const OwnerLine *s) { return s->carved != shared_of(s)->capacity; }
+
+    /// One with live blocks is in `places_` no more.
+    void leave(const OwnerLine *s) {
+        free_bytes_ -= free_bytes_of(s);
+        uncut_[s->size_class] -= is_uncut(s);
+    }
+
+    bool may_be_a_strangers(unsigned size_class) const {
+        return blocks_fill_lines(size_class) || free_bytes_ > slack() || uncut_[size_class] >= heaps_.peak();
     }
 
     static bool blocks_fill_lines(unsigned size_class) {
@@ -134,6 +149,7 @@ private:
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
+    std::uint32_t uncut_[Classes::count]{}; ///< of places_, superblocks that have blocks to be cut yet
     /// By the heap that gave them up, whose processor has seen them last.
     LineList empties_[Classes::count][ways_];
     std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it
