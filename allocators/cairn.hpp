@@ -27,7 +27,7 @@ using FlagshipClasses = SpreadSizeClasses<
     GeometricSizeClasses<FlagshipParameters::largest_small, FlagshipParameters::largest_small>,
     FlagshipParameters::largest_medium>;
 
-template <class Life>
-using Flagship = OwnerRouted<FlagshipClasses, Emptiness<FlagshipParameters::slack, 1, 6>, Life>;
+template <class Hooks>
+using Flagship = OwnerRouted<FlagshipClasses, Emptiness<FlagshipParameters::slack, 1, 6>, Hooks>;
 
 } // namespace cairn

@@ -59,14 +59,14 @@ Json gather() {
         {"unlisted", Limits::unlisted},
         {"last_taken", Limits::last_taken},
         {"in_global_heap", Limits::in_global_heap},
-        {"told", Limits::told},
+        {"pending", Limits::pending},
         {"gathered", Limits::gathered},
         {"heap", Limits::itself},
         {"heap_constant", static_cast<std::size_t>(Limits::per_heap)},
-        {"uncut", Limits::uncut},
+        {"uncarved", Limits::uncarved},
         {"huge_page", Limits::huge_page},
-        {"untold", Limits::untold},
-        {"share", Limits::share},
+        {"unaccounted", Limits::unaccounted},
+        {"span_ratio", Limits::span_ratio},
         {"runs_slack", PurgingRuns::beside_blocks.slack},
         {"runs_fraction", 1.0 / PurgingRuns::beside_blocks.fraction},
         {"runs_and_mappings_slack", PurgingRuns::beside_mappings.slack},
@@ -98,22 +98,23 @@ void print(const Json &all) {
     std::cout << "cairn " << text(all["version"]) << ", " << text(all["build"]["type"]) << ", built with "
               << text(all["build"]["compiler"]) << "\npage size " << all["system"]["page_size"]
               << ", transparent huge pages: " << text(all["system"]["transparent_huge_pages"])
-              << "\n\nmemory for small blocks of one size class <= share * ((U + free, but untold) / (1 - f) "
+              << "\n\nmemory for small blocks of one size class <= span ratio * ((U + unaccounted) / (1 - f) "
                  "+ P\ntimes the heap constant) + what is not touched yet; of several classes: docs/bound.md"
               << "\n  f              " << bound["f"] << "\n  K S            " << bound["ks"]
               << " bytes\n  superblock     " << bound["superblock_small"] << " bytes, "
               << "up to " << bound["superblock_longest"] << " for blocks over " << Classes::table_limit
-              << "\n  untold         " << bound["untold"] << " of a superblock, at most"
-              << "\n  share          " << bound["share"]
+              << "\n  unaccounted    " << bound["unaccounted"]
+              << " of a superblock, at most: freed, and not counted as free yet"
+              << "\n  span ratio     " << bound["span_ratio"]
               << ": a superblock's length by that of its blocks, at most"
               << "\n  heap constant  " << bound["heap_constant"] << " bytes: " << bound["in_bins"]
               << " free in bins or anywhere after a visit,\n                 " << bound["unlisted"]
               << " more before the next, " << bound["last_taken"] << " for the superblock taken last, "
-              << bound["in_global_heap"] << " in the global heap,\n                 " << bound["told"]
-              << " / (1 - f) freed by others and told, " << bound["gathered"]
+              << bound["in_global_heap"] << " in the global heap,\n                 " << bound["pending"]
+              << " / (1 - f) freed by others, with a notice on its way, " << bound["gathered"]
               << " / (1 - f) freed of others'\n                 superblocks and gathered, " << bound["heap"]
               << " for the heap itself"
-              << "\n  not touched    " << bound["uncut"] << " bytes for each heap, at most, and "
+              << "\n  not touched    " << bound["uncarved"] << " bytes for each heap, at most, and "
               << bound["huge_page"] << " of a huge page"
               << "\n  free runs      " << bound["runs_fraction"] << " of what is resident, or "
               << bound["runs_slack"] << " bytes; with cached mappings " << bound["runs_and_mappings_fraction"]

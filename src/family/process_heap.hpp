@@ -53,7 +53,7 @@ class Heap : public AnsiHeap<TheOne<Allocator, immortal>> {
 public:
     /// There is no way through these heaps that is worth inlining into malloc.
     void *try_malloc(std::size_t size) { return malloc(size); }
-    static void *try_malloc_long(std::size_t) { return nullptr; }
+    static void *try_malloc_medium(std::size_t) { return nullptr; }
     static void *malloc_slow(std::size_t) { return nullptr; }
     void *try_memalign(std::size_t wanted, std::size_t size) { return memalign(wanted, size); }
     static void *memalign_slow(std::size_t, std::size_t) { return nullptr; }

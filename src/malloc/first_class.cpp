@@ -10,7 +10,7 @@ namespace cairn::process_heap {
 namespace {
 
 using Classes = Heap::SizeClasses;
-using Discipline = Heap::Level::Global::Emptiness;
+using Discipline = Heap::Levels::Global::Emptiness;
 
 /// A block too long for a superblock. Its node is a small block of the same heap and not a header before the
 /// block: so the block keeps its alignment, and a wrong pointer is looked up instead of read.
@@ -67,22 +67,22 @@ OwnerLine *make_superblock(FirstClassHeap &h, unsigned c) {
         mark_slots(s, SlotKind::large_rest);
         set_owner(s, mark_of(h));
         ++h.superblocks[c];
-        h.touched += s->extent;
+        h.touched += s->touched;
     }
     return s;
 }
 
 bool carve(FirstClassHeap &h, OwnerLine *s) {
-    const std::uint32_t before = s->extent;
+    const std::uint32_t before = s->touched;
     const bool more = superblock::carve(s);
-    h.touched += s->extent - before;
-    maker().touch(s->extent - before);
+    h.touched += s->touched - before;
+    maker().touch(s->touched - before);
     return more;
 }
 
 void give_back(FirstClassHeap &h, OwnerLine *s) {
     --h.superblocks[s->size_class];
-    h.touched -= s->extent;
+    h.touched -= s->touched;
     set_owner(s, nullptr);
     maker().unmake(s);
 }
@@ -202,15 +202,15 @@ void free_long(FirstClassHeap &h, void *p) {
 
 /// Memory may have been taken from the system; to call without a lock.
 void note_growth() {
-    if (heap.levels().has_grown()) {
-        Life::grew();
+    if (heap.levels().after_growth()) {
+        Hooks::grew();
     }
 }
 
 /// Memory was given back; to call without a lock.
 void note_surplus() {
     if (heap.levels().surplus_bytes() > heap.surplus_limit()) {
-        Life::surplus();
+        Hooks::surplus();
     }
 }
 

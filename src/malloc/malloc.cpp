@@ -24,7 +24,7 @@ void *with_errno(void *p) {
 
 /// Apart from malloc, so that the fast path needs no stack frame; and this only for its slow path.
 CAIRN_NOINLINE void *malloc_later(std::size_t size) {
-    void *const p = heap.try_malloc_long(size);
+    void *const p = heap.try_malloc_medium(size);
     return CAIRN_LIKELY(p != nullptr) ? p : with_errno(heap.malloc_slow(size));
 }
 

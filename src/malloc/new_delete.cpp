@@ -114,7 +114,7 @@ CAIRN_COLD void *retry_or_null(const void *caller, std::size_t size, std::align_
 
 /// What the fast path has no block for: the rest of malloc, apart so that the forms need no stack frame.
 void *try_later(std::size_t size) {
-    void *const p = heap.try_malloc_long(size);
+    void *const p = heap.try_malloc_medium(size);
     return CAIRN_LIKELY(p != nullptr) ? p : heap.malloc_slow(size);
 }
 CAIRN_NOINLINE void *allocate_later(const void *caller, std::size_t size) {

@@ -90,13 +90,13 @@ void watch_forks() {
 
 } // namespace
 
-bool Life::attached() noexcept {
+bool Hooks::attached() noexcept {
     watch_forks();
     // acquire: pairs with the store in make_key().
     if (key_state.load(std::memory_order_acquire) != have_key && !make_key()) {
         return false;
     }
-    thread_ties::Tie *const tie = thread_ties::tie(PerThread<Heap::Level, Life>::mine());
+    thread_ties::Tie *const tie = thread_ties::tie(PerThread<Heap::Levels, Hooks>::mine());
     if (pthread_setspecific(key, tie != nullptr ? static_cast<void *>(tie) : &untied) == 0) {
         return true;
     }
@@ -104,17 +104,17 @@ bool Life::attached() noexcept {
     return false;
 }
 
-void Life::grew() noexcept {
+void Hooks::grew() noexcept {
     const int saved = errno;
     purger::grew();
     errno = saved;
 }
 
-void Life::returned() noexcept {
+void Hooks::returned() noexcept {
     purger::returned(); // sets no errno: a raw system call at most
 }
 
-void Life::surplus() noexcept {
+void Hooks::surplus() noexcept {
     const int saved = errno;
     purger::surplus();
     errno = saved;

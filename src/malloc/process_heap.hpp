@@ -14,14 +14,14 @@ namespace cairn::process_heap {
 
 /// What the heap tells of itself: a thread got its heap, memory was taken from the operating system, free
 /// memory lies about.
-struct Life {
+struct Hooks {
     static bool attached() noexcept;
     static void grew() noexcept;
     static void surplus() noexcept;
     static void returned() noexcept;
 };
 
-using Heap = Flagship<Life>;
+using Heap = Flagship<Hooks>;
 
 /// Constant-initialised, never destroyed.
 extern constinit Heap heap;

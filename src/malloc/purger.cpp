@@ -78,7 +78,7 @@ bool has_work() {
 }
 
 void tick() {
-    heap.levels().retire_absent();
+    heap.levels().retire_inactive();
     if (has_surplus()) {
         heap.levels().purge_idle(to_retain());
     }
@@ -119,7 +119,7 @@ void *run(void *) {
     be_ordinary();
     while (!is_over()) {
         heap.levels().forget_refused();
-        heap.levels().retire_absent(); // those who are absent now will have been for a tick
+        heap.levels().retire_inactive(); // those who are absent now will have been for a tick
         while (has_work() && !is_over() && !is_asked()) {
             platform::futex_wait(over, 0, tick_ms());
             if (!is_asked()) {

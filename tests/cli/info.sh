@@ -35,7 +35,7 @@ assert all(a["block_size"] < b["block_size"] for a, b in zip(classes, classes[1:
 assert all(c["blocks"] == c["superblock"] // c["block_size"] >= 8 for c in classes)
 assert {c["superblock"] for c in classes} >= {bound["superblock_small"], bound["superblock_longest"]}
 parts = ("in_bins", "unlisted", "last_taken", "in_global_heap", "heap")
-by_others = bound["told"] + bound["gathered"]
+by_others = bound["pending"] + bound["gathered"]
 assert abs(bound["heap_constant"] - sum(bound[part] for part in parts) - by_others / (1 - bound["f"])) <= 1
 ' "$(getconf PAGESIZE)" || fail "the JSON"
 

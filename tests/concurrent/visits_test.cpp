@@ -95,20 +95,20 @@ TEST(Visits, AHeapWhoseOwnerIsInsideStaysWanted) {
     ready.acquire();
     auto &levels = heap.levels();
     auto *held = levels.registry().first(2);
-    while (held != nullptr && !held->tray().wanted.load()) {
+    while (held != nullptr && !held->inbox().wanted.load()) {
         held = held->next;
     }
     ASSERT_NE(held, nullptr);
     held->presence().enter();
     EXPECT_FALSE(levels.visit_wanted(nullptr));
-    EXPECT_TRUE(held->tray().wanted.load());
-    EXPECT_TRUE(held->tray().asked.load()) << "to do it itself";
+    EXPECT_TRUE(held->inbox().wanted.load());
+    EXPECT_TRUE(held->inbox().asked.load()) << "to do it itself";
     held->presence().leave();
     EXPECT_FALSE(levels.visit_wanted(held)) << "nobody visits himself";
-    EXPECT_TRUE(held->tray().wanted.load()) << "others still may";
+    EXPECT_TRUE(held->inbox().wanted.load()) << "others still may";
     const std::size_t before = held->holdings().held();
     EXPECT_TRUE(levels.visit_wanted(nullptr));
-    EXPECT_FALSE(held->tray().asked.load()) << "it is done";
+    EXPECT_FALSE(held->inbox().asked.load()) << "it is done";
     EXPECT_LT(held->holdings().held(), before / 2);
     EXPECT_FALSE(levels.visit_wanted(held)) << "nor is there another";
     done.release();

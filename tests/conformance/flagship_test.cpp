@@ -15,7 +15,7 @@ namespace cairn::conformance {
 
 namespace {
 
-/// A Life for tests: `Number` makes heaps that share no thread's pointer.
+/// A Hooks for tests: `Number` makes heaps that share no thread's pointer.
 template <int Number>
 struct TestLife {
     static bool attached();

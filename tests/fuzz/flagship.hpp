@@ -7,17 +7,17 @@
 
 namespace cairn::process_heap {
 
-struct Life {
+struct Hooks {
     static bool attached();
     static void grew() noexcept {}
     static void surplus() noexcept {}
     static void returned() noexcept {}
 };
-using Flagship = cairn::Flagship<Life>;
+using Flagship = cairn::Flagship<Hooks>;
 inline constinit Immortal<Flagship> flagship;
 
 /// The end of a thread hands its heap over.
-inline bool Life::attached() {
+inline bool Hooks::attached() {
     struct Ending {
         ~Ending() { flagship.object.detach(); }
     };

@@ -12,7 +12,7 @@ using namespace cairn;
 
 namespace {
 
-struct Life {
+struct Hooks {
     static bool attached() { return true; }
     static void grew() {}
     static void surplus() {}
@@ -23,8 +23,8 @@ struct Life {
 /// slot has eight blocks, and each two remote frees are a step, which is told.
 using Discipline = Emptiness<16_KiB, 1, 3>;
 using Classes = FlagshipClasses;
-class Malloc : public OwnerRouted<Classes, Discipline, Life> {
-    using Slow = Routes<Classes, Discipline, Life>;
+class Malloc : public OwnerRouted<Classes, Discipline, Hooks> {
+    using Slow = Routes<Classes, Discipline, Hooks>;
 
 public:
     void visit(unsigned i, bool retire) {
@@ -297,7 +297,7 @@ struct RemoteAndHeir : RemoteAndAdopt<> {
 const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir",
                                                   {.executions = 400'000, .short_executions = 3'000});
 
-/// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its tray.
+/// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its inbox.
 struct RemoteAndFirst : RemoteAndAdopt<1> {
     void finish() {
         model::as_thread(1, [&] { heap.detach(); });
@@ -567,15 +567,15 @@ struct Wanted : Base<Threads> {
     void finish() {
         unsigned on_list[Threads] = {};
         unsigned all = 0;
-        for (PendingSuperblocks *tray = nullptr; (tray = this->heap.wanted().take()) != nullptr;) {
+        for (Inbox *inbox = nullptr; (inbox = this->heap.wanted().take()) != nullptr;) {
             model::check(++all <= Threads, "a heap is on the list more than once");
             for (unsigned i = 0; i < Threads; ++i) {
-                on_list[i] += tray->heap == this->heap.heaps[i] ? 1 : 0;
+                on_list[i] += inbox->heap == this->heap.heaps[i] ? 1 : 0;
             }
         }
         for (unsigned i = 0; i < Threads; ++i) {
-            PendingSuperblocks &tray = this->heap.heaps[i]->tray();
-            model::check(tray.freed() < Discipline::slack || on_list[i] == 1 || tray.idle(),
+            Inbox &inbox = this->heap.heaps[i]->inbox();
+            model::check(inbox.freed() < Discipline::slack || on_list[i] == 1 || inbox.idle(),
                          "a heap that owes much was forgotten");
             model::check(on_list[i] <= 1, "a heap is on the list twice");
         }
@@ -629,8 +629,8 @@ struct WantedStill : Wanted<3> {
                 free(i);
             }
         });
-        this->before(0, [&] { heap.heaps[0]->holdings().empty_tray(); });
-        model::name(&heap.heaps[0]->tray().wanted, "wanted");
+        this->before(0, [&] { heap.heaps[0]->holdings().empty_inbox(); });
+        model::name(&heap.heaps[0]->inbox().wanted, "wanted");
     }
     void thread(unsigned i) {
         if (i == 1) {
@@ -776,36 +776,36 @@ const model::Kernel<GatherAndFork<false>, 2> gather_fork("flagship.gather.fork",
 const model::Kernel<GatherAndFork<true>, 2>
     gather_fork_alone("flagship.gather.fork.alone", {.executions = 400'000, .short_executions = 2'000});
 
-/// The tray alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
+/// The inbox alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
 /// taken, with what was behind it.
 template <bool Close>
-struct Tray : Base<2> {
-    PendingSuperblocks tray;
+struct InboxKernel : Base<2> {
+    Inbox inbox;
     OwnerLine *first = nullptr, *second = nullptr;
     unsigned tended = 0, taken = 0;
 
-    Tray() {
+    InboxKernel() {
         give(0, of_one + 1);
         first = superblocks[0];
         second = superblocks[1];
     }
     void take() {
-        for (OwnerLine *s = tray.take(); s != nullptr;
+        for (OwnerLine *s = inbox.take(); s != nullptr;
              s = remote_of(s)->pending_next.load(std::memory_order_relaxed)) {
             ++taken;
         }
     }
     void thread(unsigned i) {
         if (i == 0) {
-            tray.push(first);
+            inbox.push(first);
             if (Close) {
-                tended |= tray.idle() ? 1 : 0;
+                tended |= inbox.idle() ? 1 : 0;
             } else {
-                tray.push(second);
+                inbox.push(second);
             }
         } else if (Close) {
-            tray.set_idle(true);
-            seen = !tray.empty();
+            inbox.set_idle(true);
+            seen = !inbox.empty();
         } else {
             take();
         }
@@ -819,8 +819,8 @@ struct Tray : Base<2> {
         model::check(taken == (Close ? 1 : 2), "a superblock is lost");
     }
 };
-const model::Kernel<Tray<true>, 2> tray_close("flagship.tray.close");
-const model::Kernel<Tray<false>, 2> tray_take("flagship.tray.take");
+const model::Kernel<InboxKernel<true>, 2> inbox_close("flagship.inbox.close");
+const model::Kernel<InboxKernel<false>, 2> inbox_take("flagship.inbox.take");
 
 /// The thresholds alone. With fewer live blocks than a step: who frees the last one tells somebody, or who lets the superblock
 /// go has seen it free, and uses its memory.
@@ -841,13 +841,13 @@ struct LetGo : Base<2> {
 const model::Kernel<LetGo, 2> let_go("flagship.notice.let_go");
 
 /// A superblock of nobody goes to a heap that was not known before, and two free into it: who finds the heap's number in the
-/// word, in whatever way, finds its tray.
-struct NumberAndTray : Base<1> {
+/// word, in whatever way, finds its inbox.
+struct NumberAndInbox : Base<1> {
     static constexpr unsigned number = 7;
-    PendingSuperblocks tray;
+    Inbox inbox;
     OwnerLine *s = nullptr;
 
-    NumberAndTray() {
+    NumberAndInbox() {
         give(0, 4);
         s = superblocks[0];
         model::as_thread(0, [&] {
@@ -860,7 +860,7 @@ struct NumberAndTray : Base<1> {
     void free_one(unsigned block) {
         const auto told = superblock::free_remote(s, address_of(blocks[block]));
         if (told.kind != told.nothing && told.word.owner() != 0) {
-            model::check(global().notices().tray(told.word.owner()) == &tray, "a number without a tray");
+            model::check(global().notices().inbox(told.word.owner()) == &inbox, "a number without a inbox");
         }
     }
     void thread(unsigned i) {
@@ -870,15 +870,16 @@ struct NumberAndTray : Base<1> {
             free_one(1);
             free_one(2);
         } else {
-            global().notices().trays().set(number, &tray);
-            model::check(global().acquire(s->size_class, number, &tray) == s, "it is not in the global heap");
+            global().notices().inboxes().set(number, &inbox);
+            model::check(global().acquire(s->size_class, number, &inbox) == s,
+                         "it is not in the global heap");
         }
     }
     void finish() {}
 };
-const model::Kernel<NumberAndTray, 3> number_and_tray("flagship.notice.number");
+const model::Kernel<NumberAndInbox, 3> number_and_inbox("flagship.notice.number");
 
-/// The owner takes two notices in, one after the other; meanwhile one of the two superblocks goes into the tray again, and the
+/// The owner takes two notices in, one after the other; meanwhile one of the two superblocks goes into the inbox again, and the
 /// other one must not be forgotten.
 struct TakeAndTell : Base<2> {
     TakeAndTell() : TakeAndTell(8, 12) {}
@@ -892,29 +893,29 @@ struct TakeAndTell : Base<2> {
     }
     void thread(unsigned i) {
         if (i == 0) {
-            heap.heaps[0]->holdings().empty_tray();
+            heap.heaps[0]->holdings().empty_inbox();
         } else {
             free(2);
             free(3);
         }
     }
     void finish() {
-        heap.heaps[0]->holdings().empty_tray();
+        heap.heaps[0]->holdings().empty_inbox();
         for (OwnerLine *const s : superblocks) {
             model::check(s == nullptr || !RemoteWord{remote_of(s)->word.load()}.queued(), "a notice is lost");
         }
     }
 };
-const model::Kernel<TakeAndTell, 2> take_and_tell("flagship.tray.again", {.late = true});
+const model::Kernel<TakeAndTell, 2> take_and_tell("flagship.inbox.again", {.late = true});
 
 /// The same with two that tell: the second one finds the word as it was, after the first one's notice was taken in.
 struct TakeAndTellTwice : TakeAndTell {
     TakeAndTellTwice() : TakeAndTell(8, 10) {
-        superblock::introduce_strangers(superblocks[0]); // as earlier frees would have: fewer executions
+        superblock::note_freed_by_others(superblocks[0]); // as earlier frees would have: fewer executions
     }
     void thread(unsigned i) {
         if (i == 0) {
-            heap.heaps[0]->holdings().empty_tray();
+            heap.heaps[0]->holdings().empty_inbox();
         } else if (i == 1) {
             free(0);
             free(1);
@@ -924,7 +925,7 @@ struct TakeAndTellTwice : TakeAndTell {
     }
 };
 const model::Kernel<TakeAndTellTwice, 3>
-    take_and_tell_twice("flagship.tray.again.two",
+    take_and_tell_twice("flagship.inbox.again.two",
                         {.executions = 400'000, .short_executions = 10'000, .late = true});
 
 /// Behind a threshold that was high, the owner takes the list, and a step later it has to be told.

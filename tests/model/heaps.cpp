@@ -30,12 +30,12 @@ namespace process_heap {
 
 constinit Heap heap;
 
-bool Life::attached() noexcept {
+bool Hooks::attached() noexcept {
     return true;
 }
-void Life::grew() noexcept {}
-void Life::surplus() noexcept {}
-void Life::returned() noexcept {}
+void Hooks::grew() noexcept {}
+void Hooks::surplus() noexcept {}
+void Hooks::returned() noexcept {}
 void statistics(Statistics &out) noexcept { // of the malloc: a walk without locks
     out = {};
 }

@@ -334,13 +334,13 @@ const model::Kernel<Spin, 3> spin_3("spin_lock.three", {.executions = 300'000, .
 template <unsigned Adders>
 struct Wanted {
     WantedVisits wanted;
-    PendingSuperblocks trays[2];
+    Inbox inboxes[2];
     unsigned taken = 0;
 
-    Wanted() { wanted.add(trays[0]); }
+    Wanted() { wanted.add(inboxes[0]); }
     void thread(unsigned i) {
         if (i < Adders) {
-            wanted.add(trays[i]);
+            wanted.add(inboxes[i]);
             return;
         }
         for (unsigned n = 0; n < 2; ++n) {
@@ -350,12 +350,12 @@ struct Wanted {
     /// What is there still comes once; what was added and is not there was taken.
     void finish() {
         unsigned left = 0;
-        while (const PendingSuperblocks *tray = wanted.take()) {
-            model::check(tray == &trays[0] || tray == &trays[1], "no such tray");
+        while (const Inbox *inbox = wanted.take()) {
+            model::check(inbox == &inboxes[0] || inbox == &inboxes[1], "no such inbox");
             ++left;
         }
         model::check(left <= 2 && taken + left >= Adders && taken + left <= Adders + 1,
-                     "a tray is lost, or there twice");
+                     "a inbox is lost, or there twice");
     }
 };
 const model::Kernel<Wanted<1>, 2> wanted_1("wanted_visits.again");

@@ -180,7 +180,7 @@ struct Purged {
         const sync::Guard hold(lock);
         return attendance.is_due(++looks, 1);
     }
-    void retire_absent() { is_absent(); }
+    void retire_inactive() { is_absent(); }
     void purge_idle(std::size_t) {
         purges.fetch_add(1, std::memory_order_relaxed);
         surplus.fetch_and(0, std::memory_order_relaxed);
@@ -218,7 +218,7 @@ struct Purger {
     }
     static void come_by() {
         process_heap::purged.attendance.come_by();
-        if (process_heap::purged.attendance.was_missed()) {
+        if (process_heap::purged.attendance.take_missed()) {
             process_heap::purger::returned();
         }
     }
@@ -249,7 +249,7 @@ struct PurgerSleeps : Purger {
         process_heap::purger::grew();
         if (Comes == Coming::again) {
             process_heap::purged.attendance.come_by();
-            process_heap::purged.retire_absent();
+            process_heap::purged.retire_inactive();
         }
     }
     void thread(unsigned i) {
@@ -362,7 +362,7 @@ struct Key {
         model::name(&process_heap::key_state, "key_state");
         model::name(&process_heap::key, "key");
     }
-    void thread(unsigned i) { attached[i] = process_heap::Life::attached(); }
+    void thread(unsigned i) { attached[i] = process_heap::Hooks::attached(); }
     void finish() {
         model::check(attached[0] == !Refused && attached[1] == !Refused, "a thread whose end is not known");
         model::check(pthread::keys.load() == (attached[0] ? 1 : 0), "two keys");

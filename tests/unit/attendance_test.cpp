@@ -41,14 +41,14 @@ TEST(Attendance, IsNotDueForWhoLooksWithAnEarlierTime) {
 TEST(Attendance, WhoComesBackIsMissedOnce) {
     Attendance attendance;
     attendance.come_by();
-    EXPECT_TRUE(attendance.was_missed()) << "nobody has looked yet";
-    EXPECT_FALSE(attendance.was_missed());
+    EXPECT_TRUE(attendance.take_missed()) << "nobody has looked yet";
+    EXPECT_FALSE(attendance.take_missed());
     EXPECT_FALSE(attendance.is_due(100, 10));
     EXPECT_FALSE(attendance.is_missed()) << "somebody looks";
     EXPECT_TRUE(attendance.is_due(110, 10));
     EXPECT_TRUE(attendance.is_missed());
     attendance.come_by();
-    EXPECT_TRUE(attendance.was_missed());
+    EXPECT_TRUE(attendance.take_missed());
     EXPECT_FALSE(attendance.was_told());
 }
 
@@ -58,5 +58,5 @@ TEST(Attendance, AnotherThreadIsMissedFromTheStart) {
     EXPECT_FALSE(attendance.is_due(100, 10));
     attendance.begin();
     attendance.come_by();
-    EXPECT_TRUE(attendance.was_missed());
+    EXPECT_TRUE(attendance.take_missed());
 }

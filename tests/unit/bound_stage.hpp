@@ -22,14 +22,14 @@
 
 namespace cairn::test {
 
-struct StageLife {
+struct StageHooks {
     static bool attached() { return true; }
     static void grew() noexcept {}
     static void surplus() {}
     static void returned() {}
 };
 
-struct Subject : Flagship<StageLife> {
+struct Subject : Flagship<StageHooks> {
     /// The calling thread's heap, a new one if it has none.
     Heap *mine() {
         if (!this->Routes::threads_.attached()) {
@@ -45,23 +45,23 @@ struct Published {
     static constexpr double in_bins = 1152 * 1024;
     static constexpr double unlisted = 128 * 1024;
     static constexpr double last_taken = 512 * 1024;
-    static constexpr double told = 128 * 1024;
+    static constexpr double pending = 128 * 1024;
     static constexpr double in_global_heap = 128 * 1024;
     static constexpr double gathered = 128 * 1024;
-    static constexpr double uncut = 1024 * 1024;
+    static constexpr double uncarved = 1024 * 1024;
     static constexpr double huge_page = 2048 * 1024;
-    static constexpr double untold = 0.25;
-    static constexpr double share = 131072.0 / 119808;
+    static constexpr double unaccounted = 0.25;
+    static constexpr double span_ratio = 131072.0 / 119808;
 };
 
 /// What the descriptors say at one moment; bytes of blocks, where nothing else is said.
 struct Counted {
     struct OfHeap {
-        double held = 0;      ///< a_i: touched bytes
-        double accounted = 0; ///< u_i as the heap knows it
-        double live = 0;      ///< u_i as it is
-        double untold = 0;    ///< freed, and nobody was told
-        double told = 0;      ///< freed by others and told, but not yet taken in
+        double held = 0;        ///< a_i: touched bytes
+        double accounted = 0;   ///< u_i as the heap knows it
+        double live = 0;        ///< u_i as it is
+        double unaccounted = 0; ///< freed, and neither accounted for nor told
+        double pending = 0;     ///< freed by others, with a notice that was not taken in yet
 
         /// Touched beyond what the accounted blocks allow.
         double excess() const { return held - accounted / (1 - Published::f); }
@@ -70,13 +70,13 @@ struct Counted {
     std::vector<double>
         free_in_global; ///< by size class, as the global heap knows it, of superblocks with live blocks
     /// Of each size class the superblocks that have not touched all their blocks, by heap.
-    std::vector<std::map<unsigned, unsigned>> uncut;
+    std::vector<std::map<unsigned, unsigned>> uncarved;
     double extents = 0;  ///< touched bytes of all superblocks, with the rests behind their last blocks
     double spans = 0;    ///< and with what they have not touched yet
     double room = 0;     ///< of all blocks that they have or will have
     double live = 0;     ///< in shares; what is gathered is live for the descriptors
     double gathered = 0; ///< in shares, by all threads
-    double untold = 0;
+    double unaccounted = 0;
 };
 
 class Stage {
@@ -126,9 +126,9 @@ public:
         act(t, [&] {
             std::vector<Block> &mine = blocks_[t][c];
             for (std::size_t n = bytes / Classes::size_of(c); n > 0; --n) {
-                live_ += Limits::share_of_class(c);
+                live_ += Limits::span_per_block(c);
                 peak_ = std::max(peak_, live_);
-                peaks_[c] = std::max(peaks_[c], of_class_[c] += Limits::share_of_class(c));
+                peaks_[c] = std::max(peaks_[c], of_class_[c] += Limits::span_per_block(c));
                 const auto before = subject_.levels().global().counters();
                 most_resident_ = std::max(most_resident_, subject_.levels().resident_bytes());
                 const std::size_t unused = subject_.levels().surplus_bytes();
@@ -160,7 +160,7 @@ public:
                 subject_.free(b->p);
             }
         });
-        const double bytes = static_cast<double>(all.end() - gone) * Limits::share_of_class(c);
+        const double bytes = static_cast<double>(all.end() - gone) * Limits::span_per_block(c);
         live_ -= bytes;
         of_class_[c] -= bytes;
         all.erase(gone, all.end());
@@ -199,8 +199,8 @@ public:
         for (unsigned t = 0; t < threads(); ++t) {
             act(t, [this, t] { heaps_[t] = subject_.mine(); });
         }
-        peak_ = worst_heap_ = worst_told_ = worst_global_ = worst_memory_ = uncarved_ = 0;
-        most_uncut_ = 0;
+        peak_ = worst_heap_ = worst_pending_ = worst_global_ = worst_memory_ = uncarved_ = 0;
+        most_uncarved_ = 0;
         peaks_ = {};
     }
 
@@ -208,7 +208,7 @@ public:
         Counted now;
         now.heaps.resize(1);
         now.free_in_global.resize(Classes::count);
-        now.uncut.resize(Classes::count);
+        now.uncarved.resize(Classes::count);
         for (Heap *heap : heaps_) {
             now.heaps.resize(std::max<std::size_t>(now.heaps.size(), number_of(heap) + 1u));
             now.gathered += gathered_by(*heap);
@@ -228,7 +228,7 @@ public:
     void look(const Heap *grown = nullptr, unsigned made = Classes::count) {
         const Counted now = count();
         EXPECT_NEAR(now.live - now.gathered, live_, 1) << "the descriptors agree with the program";
-        EXPECT_LE(now.untold, Published::untold * now.room);
+        EXPECT_LE(now.unaccounted, Published::unaccounted * now.room);
         const double limit_of_heap = Published::in_bins + Published::unlisted + Published::last_taken;
         for (std::size_t i = 1; grown != nullptr && i < now.heaps.size(); ++i) {
             const Counted::OfHeap &h = now.heaps[i];
@@ -243,18 +243,18 @@ public:
             // With the block in hand the call has given a chain back, which may have told the global heap of a step.
             const double limit =
                 Published::in_global_heap * threads() +
-                (Limits::untold_by_others(made) + 1) * static_cast<double>(Classes::size_of(made));
+                (Limits::unaccounted_by_others(made) + 1) * static_cast<double>(Classes::size_of(made));
             worst_global_ = std::max(worst_global_, now.free_in_global[made] / limit);
             EXPECT_LE(now.free_in_global[made], limit);
         }
         for (std::size_t i = 1; grown != nullptr && i < now.heaps.size(); ++i) {
-            worst_told_ = std::max(worst_told_, now.heaps[i].told / Published::told);
-            EXPECT_LE(now.heaps[i].told, Published::told) << "heap " << i;
+            worst_pending_ = std::max(worst_pending_, now.heaps[i].pending / Published::pending);
+            EXPECT_LE(now.heaps[i].pending, Published::pending) << "heap " << i;
         }
         const auto has_been = [](double peak) { return peak > 0; };
         if (std::ranges::count_if(peaks_, has_been) == 1) {
-            look_at_uncut(
-                now.uncut[static_cast<std::size_t>(std::ranges::find_if(peaks_, has_been) - peaks_.begin())]);
+            look_at_uncarved(now.uncarved[static_cast<std::size_t>(std::ranges::find_if(peaks_, has_been) -
+                                                                   peaks_.begin())]);
             uncarved_ = grown != nullptr ? now.spans - now.extents : uncarved_;
             const double limit = Limits::most(peak_, threads(), uncarved_);
             const auto taken = static_cast<double>(subject_.levels().resident_bytes());
@@ -266,12 +266,12 @@ public:
 
     /// What was used up of each promise at the worst moment so far: 1 is all.
     double worst_heap() const { return worst_heap_; }
-    double worst_told() const { return worst_told_; }
+    double worst_pending() const { return worst_pending_; }
     double worst_global() const { return worst_global_; }
     double worst_memory() const { return worst_memory_; }
     std::size_t looks() const { return looks_; }
     /// Superblocks of the only class that had not touched all their blocks, at most.
-    unsigned most_uncut() const { return most_uncut_; }
+    unsigned most_uncarved() const { return most_uncarved_; }
 
 private:
     /// A thread that does what it is told, and sleeps.
@@ -306,7 +306,7 @@ private:
     };
 
     /// Lemma 5, of the only class that there is.
-    void look_at_uncut(const std::map<unsigned, unsigned> &superblocks) {
+    void look_at_uncarved(const std::map<unsigned, unsigned> &superblocks) {
         unsigned all = 0;
         for (const auto &[heap, count] : superblocks) {
             EXPECT_TRUE(heap == 0 || count <= 1) << "heap " << heap << " cuts " << count;
@@ -315,7 +315,7 @@ private:
         const std::size_t most_heaps =
             subject_.levels().global().stock().heaps().peak(); // other stages have had more
         EXPECT_LT(all, most_heaps + threads());
-        most_uncut_ = std::max(most_uncut_, all);
+        most_uncarved_ = std::max(most_uncarved_, all);
     }
 
     static double gathered_by(Heap &heap) {
@@ -323,7 +323,7 @@ private:
         double bytes = 0;
         heap.gathering().for_each([&](const Gathering::Place &place) {
             const unsigned c = place.superblock()->size_class;
-            shares += place.count() * Limits::share_of_class(c);
+            shares += place.count() * Limits::span_per_block(c);
             bytes += place.count() * static_cast<double>(Classes::size_of(c));
         });
         EXPECT_LE(bytes, Published::gathered);
@@ -350,10 +350,10 @@ private:
         const double live = (1.0 * s->live() - remote.count()) * size;
         const double accounted = s->accounted * size;
         const double held = superblock::held_by(s);
-        now.extents += s->extent;
+        now.extents += s->touched;
         now.spans += static_cast<double>(span_of(s));
         now.room += Limits::capacity_of_class(c) * size;
-        now.live += (1.0 * s->live() - remote.count()) * Limits::share_of_class(c);
+        now.live += (1.0 * s->live() - remote.count()) * Limits::span_per_block(c);
         ASSERT_LT(remote.owner(), now.heaps.size());
         Counted::OfHeap &h = now.heaps[remote.owner()];
         h.held += held;
@@ -362,8 +362,8 @@ private:
         if (remote.owner() == 0 && s->accounted != 0) {
             now.free_in_global[c] += held - accounted;
         }
-        if (s->extent < Limits::capacity_of_class(c) * Classes::size_of(c)) {
-            ++now.uncut[c][remote.owner()];
+        if (s->touched < Limits::capacity_of_class(c) * Classes::size_of(c)) {
+            ++now.uncarved[c][remote.owner()];
         }
         double unknown = std::max(0.0, accounted - live);
         if (remote.owner() != 0 && remote.queued()) {
@@ -371,13 +371,13 @@ private:
             // What the owner has accounted for stays in the list; each step since is told.
             const unsigned notify = remote_of(s)->notify.load(std::memory_order_relaxed);
             const unsigned known = notify > step ? std::min(notify - step, remote.count()) : 0;
-            const double told = (remote.count() - known) / step * step * size;
-            h.told += told;
-            unknown = std::max(0.0, unknown - told);
+            const double pending = (remote.count() - known) / step * step * size;
+            h.pending += pending;
+            unknown = std::max(0.0, unknown - pending);
         }
-        EXPECT_LE(unknown, Limits::untold_blocks(c) * size) << "class " << Classes::size_of(c);
-        h.untold += unknown;
-        now.untold += unknown;
+        EXPECT_LE(unknown, Limits::unaccounted_blocks(c) * size) << "class " << Classes::size_of(c);
+        h.unaccounted += unknown;
+        now.unaccounted += unknown;
     }
 
     static inline constinit Subject subject_;
@@ -392,9 +392,9 @@ private:
     double peak_ = 0;
     std::size_t most_resident_ = 0; ///< less is no growth
     double uncarved_ = 0;           ///< what superblocks had not touched when one was last made
-    unsigned most_uncut_ = 0;
+    unsigned most_uncarved_ = 0;
     double worst_heap_ = 0;
-    double worst_told_ = 0;
+    double worst_pending_ = 0;
     double worst_global_ = 0;
     double worst_memory_ = 0;
     std::size_t looks_ = 0;

@@ -27,18 +27,18 @@ TEST(Bound, ConstantsAreThosePublished) {
     EXPECT_EQ(Limits::in_bins, Published::in_bins);
     EXPECT_EQ(Limits::unlisted, Published::unlisted);
     EXPECT_EQ(Limits::last_taken, Published::last_taken);
-    EXPECT_EQ(Limits::told, Published::told);
+    EXPECT_EQ(Limits::pending, Published::pending);
     EXPECT_EQ(Limits::in_global_heap, Published::in_global_heap);
     EXPECT_EQ(Limits::gathered, Published::gathered);
-    EXPECT_EQ(Limits::uncut, Published::uncut);
+    EXPECT_EQ(Limits::uncarved, Published::uncarved);
     EXPECT_EQ(Limits::huge_page, Published::huge_page);
-    EXPECT_LE(Limits::untold, Published::untold);
-    EXPECT_DOUBLE_EQ(Limits::share, Published::share);
+    EXPECT_LE(Limits::unaccounted, Published::unaccounted);
+    EXPECT_DOUBLE_EQ(Limits::span_ratio, Published::span_ratio);
 }
 
 /// So many blocks of a superblock can a thread free without anybody's being told.
-unsigned untold_by(unsigned thread, unsigned owner, unsigned c) {
-    return thread == owner ? Limits::untold_by_owner(c) : Limits::untold_by_others(c);
+unsigned unaccounted_by(unsigned thread, unsigned owner, unsigned c) {
+    return thread == owner ? Limits::unaccounted_by_owner(c) : Limits::unaccounted_by_others(c);
 }
 
 /// One allocates, the next frees (Hoard, section 6.1).
@@ -222,7 +222,7 @@ TEST(Bound, WhatIsNotCutYetWaitsForWhoComesNext) {
                 stage.succeed(t);
             }
         }
-        EXPECT_GT(stage.most_uncut(), 0U);
+        EXPECT_GT(stage.most_uncarved(), 0U);
         stage.clear();
     }
 }
@@ -235,11 +235,11 @@ TEST(Bound, NobodyIsTold) {
         stage.allocate(t, c, static_cast<std::size_t>(4e6 - stage.live()));
         for (const unsigned who : {t, (t + 1) % stage.threads()}) {
             std::unordered_map<OwnerLine *, unsigned> freed;
-            const unsigned most = untold_by(who, t, c);
+            const unsigned most = unaccounted_by(who, t, c);
             stage.free(who, t, c, [&](const Block &b) { return freed[b.superblock]++ < most; });
         }
     }
-    EXPECT_GT(stage.count().untold, 0.2 * stage.count().extents);
+    EXPECT_GT(stage.count().unaccounted, 0.2 * stage.count().extents);
     stage.clear();
 }
 
@@ -268,7 +268,7 @@ public:
                                            : stage_.worst_global();
         memory_ = std::max(memory_, stage_.worst_memory());
         heap_ = std::max(heap_, stage_.worst_heap());
-        told_ = std::max(told_, stage_.worst_told());
+        pending_ = std::max(pending_, stage_.worst_pending());
         global_ = std::max(global_, stage_.worst_global());
         stage_.clear();
         return worst;
@@ -313,7 +313,7 @@ public:
         } while (!over() && !testing::Test::HasFailure());
         std::printf("%u climbs, %zu looks; at the worst of a promise: memory %.3f, a heap %.3f, told %.3f, "
                     "global heap %.3f\n",
-                    climbs_, stage_.looks(), memory_, heap_, told_, global_);
+                    climbs_, stage_.looks(), memory_, heap_, pending_, global_);
     }
 
 private:
@@ -342,7 +342,7 @@ private:
             break;
         case 3:
             stage_.free(step.thread, step.from, c,
-                        [&, most = untold_by(step.thread, step.from, c)](const Block &b) {
+                        [&, most = unaccounted_by(step.thread, step.from, c)](const Block &b) {
                             return seen[b.superblock]++ < most;
                         });
             break;
@@ -364,7 +364,7 @@ private:
     std::vector<unsigned> classes_;
     Clock::time_point end_;
     unsigned climbs_ = 0;
-    double memory_ = 0, heap_ = 0, told_ = 0, global_ = 0;
+    double memory_ = 0, heap_ = 0, pending_ = 0, global_ = 0;
 };
 
 TEST(Bound, SearchForTheWorst) {

@@ -49,8 +49,8 @@ protected:
     OwnerLine *superblock(unsigned capacity, unsigned live) {
         OwnerLine *const s = window_.run(metadata_slots, 1);
         shared_of(s)->capacity = static_cast<std::uint16_t>(capacity);
-        s->border = 0;
-        s->above = static_cast<std::int32_t>(live);
+        s->check_at = 0;
+        s->frees_until_check = static_cast<std::int32_t>(live);
         return s;
     }
 
@@ -71,7 +71,7 @@ TEST_F(Border, IsOneStepOfFreesAway) {
             unsigned frees = 0;
             do {
                 ++frees;
-            } while (--s->above != 0);
+            } while (--s->frees_until_check != 0);
             ASSERT_EQ(frees, std::min(step, live)) << live << " of " << capacity;
             ASSERT_EQ(s->live(), live - frees);
         }
@@ -84,14 +84,14 @@ TEST_F(Border, IsReachedAtTheLatestWhenTheLastBlockIsFreed) {
         unsigned looks = 0;
         Quarter::rearm(s);
         while (s->live() != 0) {
-            if (--s->above == 0) {
+            if (--s->frees_until_check == 0) {
                 ++looks;
                 if (s->live() != 0) {
                     Quarter::rearm(s);
                 }
             }
         }
-        EXPECT_EQ(s->above, 0) << "the last free is one that looks";
+        EXPECT_EQ(s->frees_until_check, 0) << "the last free is one that looks";
         EXPECT_EQ(looks, ceil_div(capacity, Quarter::step_of(capacity)));
     }
 }
@@ -101,8 +101,8 @@ TEST_F(Border, ALoneMallocAndFreeStayOnTheFastPath) {
     Quarter::rearm(s);
     EXPECT_EQ(s->live(), 0u);
     for (int i = 0; i < 1000; ++i) {
-        ++s->above;
-        ASSERT_NE(--s->above, 0);
+        ++s->frees_until_check;
+        ASSERT_NE(--s->frees_until_check, 0);
     }
 }
 

@@ -35,7 +35,7 @@ protected:
             push(s_, blocks_[i]);
         }
         watch_free_order(s_);
-        return s_->ahead;
+        return s_->prefetch_offset;
     }
 
     test::Window window_;
@@ -45,7 +45,7 @@ protected:
 
 TEST_F(FreeOrderTest, UpwardsAndDownwards) {
     make(64);
-    EXPECT_EQ(s_->ahead, 0) << "until somebody looks";
+    EXPECT_EQ(s_->prefetch_offset, 0) << "until somebody looks";
     EXPECT_EQ(ahead_after({10, 11, 12}), 256);
     EXPECT_EQ(ahead_after({40, 39, 38}), -256);
     EXPECT_EQ(ahead_after({50, 52, 56}), 256) << "others between them are live, or were freed before";
@@ -83,7 +83,7 @@ TEST_F(FreeOrderTest, ADamagedLinkIsNotFollowed) {
     push(s_, blocks_[1]);
     word_of(blocks_[1]) ^= std::uint64_t{1} << 40; // to where no memory is
     watch_free_order(s_);
-    EXPECT_EQ(s_->ahead, 0);
+    EXPECT_EQ(s_->prefetch_offset, 0);
 }
 
 TEST_F(FreeOrderTest, FourBlocksButTwoLinesAndAKibibyteAtMost) {

@@ -31,8 +31,8 @@ protected:
         return s;
     }
     static void set_live(OwnerLine *s, unsigned live) {
-        s->border = 0;
-        s->above = static_cast<std::int32_t>(live);
+        s->check_at = 0;
+        s->frees_until_check = static_cast<std::int32_t>(live);
         s->accounted = live;
     }
 

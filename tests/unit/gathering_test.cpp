@@ -191,7 +191,7 @@ TEST_F(GatheringTest, AnAbsentHeapIsDueAgainWhenOthersHaveFreedMuch) {
     const auto due = [&](std::uint64_t now) {
         std::vector<Heap *> found;
         for (unsigned left = registry.attended(); left != 0; --left) {
-            if (Heap *const heap = registry.next_absent(now, 100)) {
+            if (Heap *const heap = registry.next_inactive(now, 100)) {
                 found.push_back(heap);
             }
         }
@@ -200,9 +200,9 @@ TEST_F(GatheringTest, AnAbsentHeapIsDueAgainWhenOthersHaveFreedMuch) {
     EXPECT_EQ(due(1000).size(), 0u) << "seen for the first time";
     EXPECT_EQ(due(1100).size(), 2u) << "a look at each";
     EXPECT_EQ(registry.attended(), 0u);
-    owner_->tray().note_freed(Discipline::slack);
+    owner_->inbox().note_freed(Discipline::slack);
     EXPECT_EQ(registry.attended(), 0u);
-    owner_->tray().note_freed(1);
+    owner_->inbox().note_freed(1);
     EXPECT_EQ(due(1101), std::vector<Heap *>{owner_});
 }
 

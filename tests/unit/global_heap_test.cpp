@@ -31,16 +31,16 @@ class GlobalHeapTest : public testing::Test {
 protected:
     GlobalHeapTest() {
         for (unsigned heap = 1; heap <= heaps; ++heap) {
-            global_->notices().trays().set(heap, &trays_[heap]);
+            global_->notices().inboxes().set(heap, &inboxes_[heap]);
             global_->stock().heaps().opened();
         }
     }
 
     /// What stands for the heap of that number where an owner is named.
-    void *mark(unsigned heap) { return &trays_[heap]; }
+    void *mark(unsigned heap) { return &inboxes_[heap]; }
 
     OwnerLine *fresh(unsigned size_class, unsigned heap) {
-        OwnerLine *const out_of_another = global_->remade(size_class, heap, mark(heap));
+        OwnerLine *const out_of_another = global_->remake(size_class, heap, mark(heap));
         OwnerLine *const s =
             out_of_another != nullptr ? out_of_another : global_->fresh(size_class, heap, mark(heap));
         EXPECT_NE(s, nullptr);
@@ -79,8 +79,8 @@ protected:
         return s;
     }
 
-    /// A free by a thread that does not own the superblock. The tray that was told of it.
-    PendingSuperblocks *free_one(OwnerLine *s) {
+    /// A free by a thread that does not own the superblock. The inbox that was told of it.
+    Inbox *free_one(OwnerLine *s) {
         const std::uintptr_t block = blocks_[s].back();
         blocks_[s].pop_back();
         const superblock::RemoteFree told = superblock::free_remote(s, block);
@@ -106,7 +106,7 @@ protected:
 
     RunHeap runs_;
     std::unique_ptr<Global> global_ = std::make_unique<Global>(runs_);
-    std::array<PendingSuperblocks, heaps + 1> trays_;
+    std::array<Inbox, heaps + 1> inboxes_;
     std::map<OwnerLine *, std::vector<std::uintptr_t>> blocks_;
 };
 
@@ -216,12 +216,12 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfOneSlotIsMadeAnewAndKeepsWhatItHasTouched) {
     OwnerLine *const wide = given_up(Classes::class_of(20_KiB), 1, 1);
     OwnerLine *const lean = fresh(class_of_64, 1);
     superblock::carve(lean);
-    const std::uint32_t extent = lean->extent;
+    const std::uint32_t extent = lean->touched;
     ASSERT_LT(extent, slot_size);
     ASSERT_TRUE(global_->release(lean, 1));
     free_one(wide);
     EXPECT_EQ(fresh(class_of_48, 2), lean);
-    EXPECT_EQ(lean->extent, extent);
+    EXPECT_EQ(lean->touched, extent);
     EXPECT_EQ(lean->size_class, class_of_48);
     expect_owner(lean, 2);
     OwnerLine *const next = fresh(class_of_48, 2);
@@ -237,19 +237,19 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAnotherClassOfThatLength) {
     ASSERT_EQ(Global::Maker::slots_of_class(of_20), Global::Maker::slots_of_class(of_28));
     ASSERT_NE(Global::Maker::slots_of_class(of_20), Global::Maker::slots_of_class(of_40));
     OwnerLine *const s = given_up(of_20, 1, 0);
-    const std::uint32_t extent = s->extent;
+    const std::uint32_t extent = s->touched;
     ASSERT_NE(extent, 0u);
-    EXPECT_EQ(global_->remade(of_40, 2, mark(2)), nullptr) << "a longer one";
+    EXPECT_EQ(global_->remake(of_40, 2, mark(2)), nullptr) << "a longer one";
     EXPECT_EQ(global_->free_bytes(), span_of(s)) << "it stays";
     EXPECT_EQ(runs_.dirty_bytes(), 0u);
-    EXPECT_EQ(global_->remade(of_28, 2, mark(2)), s);
+    EXPECT_EQ(global_->remake(of_28, 2, mark(2)), s);
     EXPECT_EQ(s->size_class, of_28);
     EXPECT_EQ(s->carved, 0u);
-    EXPECT_EQ(s->extent, extent) << "what was touched stays known";
+    EXPECT_EQ(s->touched, extent) << "what was touched stays known";
     expect_owner(s, 2);
     EXPECT_EQ(global_->free_bytes(), 0u);
     given_up(of_40, 1, 0);
-    EXPECT_EQ(global_->remade(of_20, 2, mark(2)), nullptr) << "a shorter one";
+    EXPECT_EQ(global_->remake(of_20, 2, mark(2)), nullptr) << "a shorter one";
 }
 
 TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAllClassesOfThatLength) {
@@ -264,12 +264,12 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAllClassesOfThatLength) {
             if (of_wanted == 1) {
                 continue;
             }
-            OwnerLine *const got = global_->remade(wanted, 2, mark(2));
+            OwnerLine *const got = global_->remake(wanted, 2, mark(2));
             EXPECT_EQ(got, of_wanted == slots ? s : nullptr)
                 << "cut for class " << c << ", wanted for " << wanted;
             if (got != nullptr) {
                 ASSERT_TRUE(global_->release(got, 2));
-                OwnerLine *const again = global_->remade(c, 1, mark(1));
+                OwnerLine *const again = global_->remake(c, 1, mark(1));
                 ASSERT_EQ(again, s);
                 ASSERT_TRUE(global_->release(again, 1));
             }
@@ -280,11 +280,11 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAllClassesOfThatLength) {
 
 TEST_F(GlobalHeapTest, EmptyOnesOfManyHeapsAreFoundByAnyOnce) {
     constexpr unsigned many = 19;
-    std::vector<PendingSuperblocks> trays(many + 1);
+    std::vector<Inbox> inboxes(many + 1);
     std::set<OwnerLine *> given;
     for (unsigned heap = heaps + 1; heap <= many; ++heap) {
-        global_->notices().trays().set(heap, &trays[heap]);
-        OwnerLine *const s = global_->fresh(class_of_48, heap, &trays[heap]);
+        global_->notices().inboxes().set(heap, &inboxes[heap]);
+        OwnerLine *const s = global_->fresh(class_of_48, heap, &inboxes[heap]);
         ASSERT_NE(s, nullptr);
         given.insert(s);
     }
@@ -476,12 +476,13 @@ TEST_F(GlobalHeapTest, FreesBetweenTwoOwnersAreNotLost) {
 
 TEST_F(GlobalHeapTest, TheOwnerLooksForOthersFreesWhenThereWereAny) {
     OwnerLine *const s = with_live(class_of_64, 2, 100);
-    EXPECT_FALSE(s->strangers.load());
+    EXPECT_FALSE(s->freed_by_others.load());
     free_one(s);
-    EXPECT_TRUE(s->strangers.load());
-    EXPECT_TRUE(shared_of(s)->strangers.load()) << "who frees the next one leaves the owner's line alone";
+    EXPECT_TRUE(s->freed_by_others.load());
+    EXPECT_TRUE(shared_of(s)->freed_by_others.load())
+        << "who frees the next one leaves the owner's line alone";
     EXPECT_EQ(superblock::live_now(s), 99u);
-    s->strangers.store(false); // it does not see it yet
+    s->freed_by_others.store(false); // it does not see it yet
     EXPECT_EQ(superblock::live_now(s), 100u) << "the remote line is not looked at";
     Notices<Discipline>::acknowledge(s);
     EXPECT_EQ(superblock::live_now(s), 99u) << "a notice tells as much";
@@ -489,8 +490,8 @@ TEST_F(GlobalHeapTest, TheOwnerLooksForOthersFreesWhenThereWereAny) {
         free_one(s);
     }
     global_->recycle(s, class_of_48, 2, mark(2));
-    EXPECT_FALSE(s->strangers.load()) << "of those that freed the blocks it had before nobody is left";
-    EXPECT_FALSE(shared_of(s)->strangers.load());
+    EXPECT_FALSE(s->freed_by_others.load()) << "of those that freed the blocks it had before nobody is left";
+    EXPECT_FALSE(shared_of(s)->freed_by_others.load());
 }
 
 TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
@@ -502,10 +503,10 @@ TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
         for (unsigned i = 1; i < step; ++i) {
             EXPECT_EQ(free_one(s), nullptr);
         }
-        EXPECT_EQ(free_one(s), &trays_[2]);
+        EXPECT_EQ(free_one(s), &inboxes_[2]);
         EXPECT_EQ(free_one(s), nullptr) << "told already";
-        EXPECT_TRUE(trays_[1].empty() && trays_[3].empty());
-        EXPECT_EQ(trays_[2].take(), s);
+        EXPECT_TRUE(inboxes_[1].empty() && inboxes_[3].empty());
+        EXPECT_EQ(inboxes_[2].take(), s);
         const std::uint64_t first = remote().head_offset();
         Global::Notice::acknowledge(s);
         EXPECT_FALSE(remote().queued());
@@ -516,7 +517,7 @@ TEST_F(GlobalHeapTest, TheOwnerIsToldOnceAStep) {
     }
 }
 
-TEST_F(GlobalHeapTest, ATrayHoldsManyNotices) {
+TEST_F(GlobalHeapTest, AnInboxHoldsManyNotices) {
     std::set<OwnerLine *> told;
     for (int i = 0; i < 10; ++i) {
         OwnerLine *const s = with_live(class_of_64, 2, 500);
@@ -524,11 +525,11 @@ TEST_F(GlobalHeapTest, ATrayHoldsManyNotices) {
         }
         told.insert(s);
     }
-    for (OwnerLine *s = trays_[2].take(); s != nullptr; s = remote_of(s)->pending_next.load()) {
+    for (OwnerLine *s = inboxes_[2].take(); s != nullptr; s = remote_of(s)->pending_next.load()) {
         EXPECT_EQ(told.erase(s), 1u);
     }
     EXPECT_TRUE(told.empty());
-    EXPECT_TRUE(trays_[2].empty());
+    EXPECT_TRUE(inboxes_[2].empty());
 }
 
 TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
@@ -542,7 +543,7 @@ TEST_F(GlobalHeapTest, WithANoticeUnderWayNothingIsGivenUp) {
     EXPECT_EQ(remote_of(s)->notify.load(), notify);
     EXPECT_EQ(s->live() - RemoteWord{remote_of(s)->word.load()}.count(), blocks_[s].size());
     EXPECT_EQ(acquire(class_of_64, 2), nullptr);
-    EXPECT_EQ(trays_[2].take(), s);
+    EXPECT_EQ(inboxes_[2].take(), s);
     remote_of(s)->word.fetch_and(RemoteWord::owner_mask);
     EXPECT_TRUE(global_->release(s, 2));
     expect_owner(s, 0);
@@ -557,8 +558,8 @@ TEST_F(GlobalHeapTest, ANoticeFollowsTheSuperblockToItsNewOwner) {
     }
     EXPECT_EQ(told.word.owner(), 0u);
     ASSERT_EQ(acquire(class_of_64, 3), s); // before the notice is there
-    EXPECT_EQ(global_->notice(s, told.word), &trays_[3]);
-    EXPECT_EQ(trays_[3].take(), s);
+    EXPECT_EQ(global_->notice(s, told.word), &inboxes_[3]);
+    EXPECT_EQ(inboxes_[3].take(), s);
 }
 
 TEST_F(GlobalHeapTest, WhatIsFreeIsCountedOnceHoweverOftenItIsLookedAt) {
@@ -587,7 +588,7 @@ TEST_F(GlobalHeapTest, OfAnEmptyOneTheNewOwnerIsToldAfterAStep) {
     while (blocks_[s].size() > 1) {
         EXPECT_EQ(free_one(s), nullptr);
     }
-    EXPECT_EQ(free_one(s), &trays_[2]);
+    EXPECT_EQ(free_one(s), &inboxes_[2]);
 }
 
 /// As many were freed as were live, one of them twice: the counts say that none is live.
@@ -607,7 +608,7 @@ TEST_F(GlobalHeapTest, MemoryWithALiveBlockIsPutToNoOtherUse) {
     for (OwnerLine *const s : all) {
         EXPECT_TRUE(global_->release(s, 1));
     }
-    EXPECT_DEATH(global_->remade(class_of_64, 2, mark(2)), line) << "another class, and another heap";
+    EXPECT_DEATH(global_->remake(class_of_64, 2, mark(2)), line) << "another class, and another heap";
     EXPECT_DEATH(global_->make_room(SIZE_MAX), line) << "a run";
     EXPECT_DEATH(global_->pay(10_MiB), line) << "the operating system's";
 }
@@ -619,7 +620,7 @@ TEST_F(GlobalHeapTest, AnEmptySuperblockIsFormattedForAnotherClass) {
     EXPECT_EQ(shared_of(s)->block_size, 64u);
     EXPECT_EQ(s->carved, 0u);
     EXPECT_NE(s->cookie, secret);
-    EXPECT_EQ(s->extent, slot_size) << "it was touched";
+    EXPECT_EQ(s->touched, slot_size) << "it was touched";
     expect_owner(s, 1);
 }
 
@@ -711,10 +712,10 @@ TEST_F(GlobalHeapTest, RandomSequencesAgreeWithTheModel) {
                 model[s].live.pop_back();
                 const superblock::RemoteFree told = superblock::free_remote(s, block);
                 const unsigned holder = model[s].holder;
-                PendingSuperblocks *const tray = told.is_notice() ? global_->notice(s, told.word) : nullptr;
-                ASSERT_EQ(tray, told.is_notice() && holder != 0 ? &trays_[holder] : nullptr);
-                if (tray != nullptr) {
-                    ASSERT_EQ(tray->take(), s);
+                Inbox *const inbox = told.is_notice() ? global_->notice(s, told.word) : nullptr;
+                ASSERT_EQ(inbox, told.is_notice() && holder != 0 ? &inboxes_[holder] : nullptr);
+                if (inbox != nullptr) {
+                    ASSERT_EQ(inbox->take(), s);
                     Global::Notice::acknowledge(s);
                 }
             }

@@ -163,12 +163,12 @@ TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
     EXPECT_EQ(malloc(1), first);
     EXPECT_EQ(heap_.spares(), size) << "it will be back";
     EXPECT_EQ(heap_.free(first, 1), Freed::kept) << "where its room is";
-    EXPECT_FALSE(heap_.fits_used_run(6_MiB, 16)) << "for which it is given up";
+    EXPECT_FALSE(heap_.make_fit_used_run(6_MiB, 16)) << "for which it is given up";
     EXPECT_EQ(heap_.spares(), 0u);
     EXPECT_FALSE(heap_.give_up_long_spares());
     EXPECT_EQ(malloc(1), first);
     EXPECT_EQ(heap_.free(first, 1), Freed::kept);
-    EXPECT_TRUE(heap_.fits_used_run(size, 16));
+    EXPECT_TRUE(heap_.make_fit_used_run(size, 16));
     EXPECT_EQ(malloc(1), first);
     EXPECT_EQ(heap_.give_up_spares(), 0u);
     EXPECT_EQ(heap_.spares(), 0u) << "room is given up while the block is live";
@@ -341,13 +341,13 @@ TEST_F(LargeHeapTest, CleanMemoryIsZeroAndUsedMemoryIsNotCalledSo) {
 }
 
 TEST_F(LargeHeapTest, KnowsWhetherABlockFitsIntoUsedMemory) {
-    EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1)) << "there is none";
+    EXPECT_FALSE(heap_.make_fit_used_run(300_KiB, 1)) << "there is none";
     const Block block = malloc(300_KiB);
-    EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1));
+    EXPECT_FALSE(heap_.make_fit_used_run(300_KiB, 1));
     free(block.line);
-    EXPECT_TRUE(heap_.fits_used_run(320_KiB, 1));
-    EXPECT_FALSE(heap_.fits_used_run(321_KiB, 1)) << "a slot more";
-    EXPECT_FALSE(heap_.fits_used_run(300_KiB, 1_MiB)) << "not at such a place";
+    EXPECT_TRUE(heap_.make_fit_used_run(320_KiB, 1));
+    EXPECT_FALSE(heap_.make_fit_used_run(321_KiB, 1)) << "a slot more";
+    EXPECT_FALSE(heap_.make_fit_used_run(300_KiB, 1_MiB)) << "not at such a place";
 }
 
 TEST_F(LargeHeapTest, ABlockIsFreedOnce) {

@@ -46,7 +46,7 @@ protected:
     }
 
     RemoteWord remote() const { return RemoteWord{remote_of(s_)->word.load()}; }
-    PendingSuperblocks *deliver() { return levels_->global().notice(s_, told_.word); }
+    Inbox *deliver() { return levels_->global().notice(s_, told_.word); }
 
     void expect_handed_over() {
         EXPECT_EQ(remote().owner(), 0u);
@@ -75,7 +75,7 @@ TEST_F(NoticeToTheDead, AVisitorMayTakeTheNoticeInBeforeTheHeapIsIdle) {
         ASSERT_TRUE(visit);
         visit.settle();
     }
-    ASSERT_TRUE(heap_->tray().empty());
+    ASSERT_TRUE(heap_->inbox().empty());
     EXPECT_NE(remote().owner(), 0u) << "a full enough superblock stays";
     levels_->registry().close(heap_, refused_);
     expect_handed_over();
@@ -83,16 +83,16 @@ TEST_F(NoticeToTheDead, AVisitorMayTakeTheNoticeInBeforeTheHeapIsIdle) {
 
 TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
     levels_->registry().close(heap_, refused_);
-    ASSERT_TRUE(heap_->tray().idle());
+    ASSERT_TRUE(heap_->inbox().idle());
     EXPECT_NE(remote().owner(), 0u);
     tell(levels_->registry(), levels_->global(), told_);
     expect_handed_over();
 }
 
 TEST_F(NoticeToTheDead, WhatWasToldBeforeTheHeapIsIdleItsLastThreadHandsOver) {
-    PendingSuperblocks *const tray = deliver();
-    ASSERT_FALSE(tray->idle());
-    levels_->registry().tend(*tray);
+    Inbox *const inbox = deliver();
+    ASSERT_FALSE(inbox->idle());
+    levels_->registry().tend(*inbox);
     EXPECT_NE(remote().owner(), 0u) << "whose heap is in use is not for others";
     levels_->registry().close(heap_, refused_);
     expect_handed_over();
@@ -109,7 +109,7 @@ TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
         }
         RunHeap &runs = levels->global().maker().runs();
         std::size_t untouched = 0;
-        superblock::for_each(runs, [&](const OwnerLine *s) { untouched += span_of(s) - s->extent; });
+        superblock::for_each(runs, [&](const OwnerLine *s) { untouched += span_of(s) - s->touched; });
         ASSERT_GT(untouched, 1_MiB);
         runs.pay(PurgingRuns::beside_superblocks);
         ASSERT_EQ(runs.touch(0), 0u) << "the line is at what is touched";
@@ -206,11 +206,11 @@ TEST(Levels, ALongRunThatWaitsIsForGrowth) {
     turns();
     EXPECT_EQ(levels->surplus_bytes(), 1_MiB);
     EXPECT_EQ(levels->runs().dirty_bytes(), 0u);
-    EXPECT_TRUE(levels->has_grown()) << "by the first of them";
+    EXPECT_TRUE(levels->after_growth()) << "by the first of them";
     EXPECT_EQ(levels->runs().dirty_bytes(), 1_MiB);
     turns();
     EXPECT_EQ(levels->runs().dirty_bytes(), 0u);
-    EXPECT_FALSE(levels->has_grown());
+    EXPECT_FALSE(levels->after_growth());
     EXPECT_EQ(levels->runs().dirty_bytes(), 0u) << "nothing has grown";
     EXPECT_NE(levels->long_blocks().malloc(2_MiB, 16, clean, 1), nullptr);
     EXPECT_EQ(levels->surplus_bytes(), levels->runs().dirty_bytes()) << "a longer one was asked for";
@@ -245,31 +245,31 @@ TEST(Levels, AHeapBehindManyWhoseOwnersAreInsideIsVisited) {
     for (auto *&heap : heaps) {
         heap = levels->open();
         ASSERT_NE(heap, nullptr);
-        heap->tray().overdrawn = true;
-        levels->global().notices().wanted_visits().add(heap->tray());
+        heap->inbox().overdrawn = true;
+        levels->global().notices().wanted_visits().add(heap->inbox());
     }
     for (auto *const heap : heaps) {
         heap != heaps.front() ? heap->presence().enter() : void();
     }
     EXPECT_FALSE(levels->visit_wanted(nullptr)) << "one call does not look at all of them";
     EXPECT_TRUE(levels->visit_wanted(nullptr));
-    EXPECT_FALSE(heaps.front()->tray().overdrawn);
-    EXPECT_FALSE(heaps.front()->tray().wanted);
+    EXPECT_FALSE(heaps.front()->inbox().overdrawn);
+    EXPECT_FALSE(heaps.front()->inbox().wanted);
     heaps.back()->presence().leave();
     EXPECT_TRUE(levels->visit_wanted(nullptr) || levels->visit_wanted(nullptr)) << "nor are they forgotten";
-    EXPECT_FALSE(heaps.back()->tray().overdrawn);
+    EXPECT_FALSE(heaps.back()->inbox().overdrawn);
     for (auto *const heap : heaps) {
         heap->presence().leave();
     }
 }
 
-/// More than the table of trays has without memory of its own.
+/// More than the table of inboxes has without memory of its own.
 TEST(Levels, AHeapIsFoundByItsNumberHoweverManyThereAre) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     for (unsigned number = 1; number <= 1200; ++number) {
         auto *const heap = levels->open();
         ASSERT_NE(heap, nullptr);
-        ASSERT_EQ(levels->global().notices().tray(number), &heap->tray());
+        ASSERT_EQ(levels->global().notices().inbox(number), &heap->inbox());
     }
 }
 
@@ -387,16 +387,16 @@ protected:
                 blocks.push_back(sleeper_->malloc_class(c));
             }
         }
-        levels_->has_grown(mine_);
+        levels_->after_growth(mine_);
         free_all(sleeper_, blocks);
-        ASSERT_TRUE(sleeper_->tray().wanted.load());
+        ASSERT_TRUE(sleeper_->inbox().wanted.load());
     }
 
     static void free_all(Heap *heap, const std::vector<void *> &blocks) {
         for (void *const p : blocks) {
             OwnerLine *const s = superblock::find(p, "free of").line;
             if (heap->free_local(s, address_of(p))) {
-                heap->look_at(s);
+                heap->check(s);
             }
         }
     }
@@ -411,11 +411,11 @@ protected:
 TEST_F(Sleeper, GrowthMakesVisits) {
     go_to_sleep();
     const std::size_t before = held();
-    EXPECT_FALSE(levels_->has_grown(mine_));
+    EXPECT_FALSE(levels_->after_growth(mine_));
     EXPECT_EQ(held(), before) << "it has not";
     bool clean = false;
     ASSERT_NE(levels_->long_blocks().malloc(levels_->global().free_bytes() + slot_size, 16, clean), nullptr);
-    levels_->has_grown(mine_);
+    levels_->after_growth(mine_);
     EXPECT_LT(held(), before);
 }
 
@@ -437,7 +437,7 @@ TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
     const std::size_t before = held();
     levels_->runs().touch(2 * slot_size);
     levels_->global().maker().pay();
-    levels_->has_grown(mine_);
+    levels_->after_growth(mine_);
     EXPECT_LT(held(), before);
 }
 
@@ -484,15 +484,15 @@ TEST(Levels, AnAbsentHeapThatNobodyCouldVisitIsVisitedLater) {
         void *const p = heap->malloc_class(c);
         static_cast<void>(heap->free_local(superblock::find(p, "free of").line, address_of(p)));
     }
-    levels->retire_absent(); // seen for the first time
-    std::this_thread::sleep_for(std::chrono::milliseconds(absence_milliseconds + 10));
+    levels->retire_inactive(); // seen for the first time
+    std::this_thread::sleep_for(std::chrono::milliseconds(inactive_after_milliseconds + 10));
     const std::size_t held = heap->holdings().held();
     heap->presence().enter();
-    levels->retire_absent();
+    levels->retire_inactive();
     EXPECT_TRUE(levels->attended());
     EXPECT_EQ(heap->holdings().held(), held);
     heap->presence().leave();
-    levels->retire_absent();
+    levels->retire_inactive();
     EXPECT_FALSE(levels->attended());
     EXPECT_LT(heap->holdings().held(), held);
 }

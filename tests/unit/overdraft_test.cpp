@@ -17,16 +17,16 @@ class OverdraftTest : public testing::Test {
 protected:
     /// A slow path as BalancedContents makes it; whether it was calm.
     bool slow_path(std::size_t bytes, std::size_t least = 0, std::size_t most = 1_GiB) {
-        if (overdraft_.is_calm(bytes)) {
+        if (overdraft_.take_calm_path(bytes)) {
             return true;
         }
-        overdraft_.note<Discipline>(bytes, tray_, wanted_);
-        overdraft_.calm<Discipline>(least, most, tray_);
+        overdraft_.note<Discipline>(bytes, inbox_, wanted_);
+        overdraft_.calm<Discipline>(least, most, inbox_);
         return false;
     }
     bool listed() const { return !wanted_.empty(); }
 
-    PendingSuperblocks tray_;
+    Inbox inbox_;
     WantedVisits wanted_;
     Overdraft overdraft_;
 };
@@ -46,7 +46,7 @@ TEST_F(OverdraftTest, WhatIsMuchIsToldAtOnce) {
 }
 
 TEST_F(OverdraftTest, WhatVisitsLeftCountsFromTheLeastSince) {
-    overdraft_.visited(10 * slack, tray_);
+    overdraft_.visited(10 * slack, inbox_);
     slow_path(10 * slack);
     EXPECT_TRUE(slow_path(11 * slack));
     EXPECT_FALSE(slow_path(5 * slack)) << "less than was left";
@@ -58,7 +58,7 @@ TEST_F(OverdraftTest, AVisitEndsTheCalm) {
     slow_path(0);
     slow_path(2 * slack);
     ASSERT_TRUE(slow_path(2 * slack));
-    overdraft_.visited(slack, tray_);
+    overdraft_.visited(slack, inbox_);
     EXPECT_FALSE(slow_path(slack));
 }
 
@@ -81,7 +81,7 @@ TEST_F(OverdraftTest, TheCalmEndsAndIsCounted) {
     EXPECT_EQ(overdraft_.calm_paths(), 0u) << "a new one";
     EXPECT_EQ(calm, 32u);
     slow_path(0);
-    overdraft_.visited(0, tray_);
+    overdraft_.visited(0, inbox_);
     EXPECT_EQ(overdraft_.calm_paths(), 0u) << "not what was granted and not used";
 }
 

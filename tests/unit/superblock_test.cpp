@@ -172,7 +172,7 @@ TEST_P(SuperblockTest, IsFormattedEmpty) {
         EXPECT_EQ(s_->live(), 0u);
         EXPECT_EQ(s_->carved, 0u);
         EXPECT_TRUE(is_end(s_->free));
-        EXPECT_EQ(s_->extent, clean ? 0 : span_of(s_)) << "memory that is not clean counts as touched";
+        EXPECT_EQ(s_->touched, clean ? 0 : span_of(s_)) << "memory that is not clean counts as touched";
         EXPECT_EQ(shared_->capacity, span_of(s_) / GetParam().block_size);
         EXPECT_FALSE(is_block_start(shared_, 0)) << "nothing was handed out yet";
     }
@@ -184,12 +184,12 @@ TEST_P(SuperblockTest, CarvesEveryBlockOnceAndAPageAtATime) {
         const std::size_t carved = s_->carved * GetParam().block_size;
         EXPECT_EQ(published(shared_) * shared_->block_size, carved);
         const std::size_t end = GetParam().shift + carved;
-        EXPECT_GE(s_->extent, end);
-        EXPECT_LT(s_->extent - end, platform::smallest_page) << "no further than the page of the last block";
-        EXPECT_TRUE(is_aligned(s_->extent, platform::smallest_page)) << "memory is touched by the page";
+        EXPECT_GE(s_->touched, end);
+        EXPECT_LT(s_->touched - end, platform::smallest_page) << "no further than the page of the last block";
+        EXPECT_TRUE(is_aligned(s_->touched, platform::smallest_page)) << "memory is touched by the page";
         const std::size_t step = std::max(GetParam().block_size, platform::smallest_page);
-        EXPECT_LE(s_->extent - extent, step + platform::smallest_page);
-        extent = s_->extent;
+        EXPECT_LE(s_->touched - extent, step + platform::smallest_page);
+        extent = s_->touched;
         while (!is_end(s_->free)) {
             pop_next();
         }
@@ -207,7 +207,7 @@ TEST_P(SuperblockTest, OfMemoryTouchedBeforeSeveralBlocksAreCutAtATime) {
     EXPECT_EQ(s_->carved, page) << "of fresh memory";
     carve_next();
     carve_next();
-    const std::size_t touched = s_->extent / size;
+    const std::size_t touched = s_->touched / size;
     cut_anew(s_);
     EXPECT_TRUE(carve_next());
     EXPECT_EQ(s_->carved, std::max(page, std::min(several, touched))) << "no further than was touched";
@@ -230,7 +230,7 @@ TEST_P(SuperblockTest, WhatIsNotCutYetCanBeGivenBack) {
     carve_next();
     const std::size_t kept = align_up(GetParam().shift + s_->carved * size, platform::vm::page_size());
     drop_uncarved(s_);
-    EXPECT_EQ(s_->extent, kept);
+    EXPECT_EQ(s_->touched, kept);
     EXPECT_LE(GetParam().shift + shared_->marked * size, kept + size)
         << "marks that are gone are not looked for";
     for (std::uintptr_t p = memory_ + kept; p < memory_ + span_of(s_); p += sizeof(std::uint64_t)) {
@@ -249,9 +249,9 @@ TEST_P(SuperblockTest, LittleIsNotGivenBackAndMisuseIsSeenBefore) {
     const std::size_t size = GetParam().block_size;
     while (carve_next() && s_->carved * size + 12_KiB < span_of(s_)) {
     }
-    const std::uint32_t extent = s_->extent;
+    const std::uint32_t extent = s_->touched;
     drop_uncarved(s_);
-    EXPECT_EQ(s_->extent, extent) << "it was never touched";
+    EXPECT_EQ(s_->touched, extent) << "it was never touched";
     while (carve_next()) {
     }
     cut_anew(s_);
@@ -265,7 +265,7 @@ TEST_P(SuperblockTest, LittleIsNotGivenBackAndMisuseIsSeenBefore) {
 TEST_P(SuperblockTest, WhatWasTouchedBeforeStaysTouched) {
     make(false);
     carve(s_);
-    EXPECT_EQ(s_->extent, span_of(s_));
+    EXPECT_EQ(s_->touched, span_of(s_));
 }
 
 TEST_P(SuperblockTest, BlocksOfAPageComeInRisingOrder) {
@@ -290,8 +290,8 @@ TEST_P(SuperblockTest, PushTellsOfTheBorder) {
     carve_next();
     const std::uintptr_t first = pop_next();
     const std::uintptr_t second = pop_next();
-    s_->border = 1;
-    s_->above = 1;
+    s_->check_at = 1;
+    s_->frees_until_check = 1;
     EXPECT_TRUE(push(s_, first));
     EXPECT_FALSE(push(s_, second)) << "the border was passed, it tells once";
 }
@@ -530,8 +530,8 @@ TEST_P(SuperblockTest, ARecountFindsWhatTheListsSay) {
     push(s_, blocks[0]);
     free_remote(s_, blocks[1]);
     free_remote(s_, blocks[2]);
-    s_->above += 5; // its owner was in the middle of something
-    s_->border = 17;
+    s_->frees_until_check += 5; // its owner was in the middle of something
+    s_->check_at = 17;
     recount(s_);
     EXPECT_EQ(s_->live(), 5u);
     EXPECT_EQ(remote_of(s_)->word.load(), 0u) << "nobody's";
@@ -592,7 +592,7 @@ void change_until_it_is_shared(OwnerLine *s, Change change) {
     _exit(2);
 }
 void format_anew(OwnerLine *s) {
-    format(s, 8, 40, 0, 1, s->extent);
+    format(s, 8, 40, 0, 1, s->touched);
 }
 
 /// Else the child would take as many blocks of the new class as were cut of the old one for live, or cut more behind the superblock's end.
@@ -600,7 +600,7 @@ TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
     while (carve_next()) {
     }
     ASSERT_NE(s_->carved, 0u);
-    const std::uint32_t touched = s_->extent;
+    const std::uint32_t touched = s_->touched;
     EXPECT_EXIT(change_until_it_is_shared(s_, format_anew), testing::ExitedWithCode(0), "");
 
     s_->carved = 0; // and of what follows a part
@@ -610,7 +610,7 @@ TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
     recount(s_);
     EXPECT_EQ(s_->live(), 0u);
     EXPECT_TRUE(is_end(s_->free));
-    EXPECT_EQ(s_->extent, touched);
+    EXPECT_EQ(s_->touched, touched);
 }
 
 /// Else all blocks of an empty superblock are live in the child.

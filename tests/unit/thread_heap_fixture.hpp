@@ -48,7 +48,7 @@ protected:
                 global_->notice(s, told.word);
             }
         } else if (heap.free_local(s, address_of(p))) {
-            heap.look_at(s);
+            heap.check(s);
             expect_looked_at(heap);
         }
     }

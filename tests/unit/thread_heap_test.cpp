@@ -136,7 +136,7 @@ TEST_F(ThreadHeapTest, AFullSuperblockServesAgainAtItsBorderIfTheBinHasNothing) 
 /// A heap says that it holds too much (Overdraft) although it said so before, and was quiet since.
 class HeapThatHoldsTooMuch : public ThreadHeapTest {
 protected:
-    bool is_listed() { return heap_.tray().wanted.load(); }
+    bool is_listed() { return heap_.inbox().wanted.load(); }
     void forget_list() {
         while (global_->notices().wanted_visits().take() != nullptr) {
         }
@@ -196,7 +196,7 @@ TEST_F(HeapThatHoldsTooMuch, SaysSoAfterItHasVisitedItself) {
     forget_list();
     free(heap_, blocks[0]);
     ASSERT_FALSE(is_listed());
-    heap_.tray().asked.store(true);                      // a visitor has met the owner inside
+    heap_.inbox().asked.store(true);                     // a visitor has met the owner inside
     ASSERT_NE(heap_.malloc_class(longest - 1), nullptr); // which visits itself, then takes a superblock
     ASSERT_NE(heap_.malloc_class(1), nullptr);           // and settles
     EXPECT_TRUE(is_listed()) << heap_.holdings().overdraft();
@@ -223,16 +223,16 @@ TEST_F(ThreadHeapTest, ALookSeesInWhichOrderBlocksAreFreed) {
         blocks.pop_back();
     }
     ASSERT_EQ(s->place, Place::full);
-    ASSERT_EQ(s->ahead, 0);
+    ASSERT_EQ(s->prefetch_offset, 0);
     while (s->place == Place::full) {
         free(heap_, blocks.back());
         blocks.pop_back();
     }
-    EXPECT_EQ(s->ahead, -256);
+    EXPECT_EQ(s->prefetch_offset, -256);
     while (s->place != Place::current) {
         blocks.push_back(heap_.malloc_class(c));
     }
-    EXPECT_EQ(s->ahead, 0) << "the next ones may be freed in another order";
+    EXPECT_EQ(s->prefetch_offset, 0) << "the next ones may be freed in another order";
     for (void *const p : blocks) {
         free(heap_, p);
     }
@@ -314,9 +314,9 @@ TEST_F(ThreadHeapTest, ALookTellsWhetherAnythingWasGivenSinceTheLast) {
     const unsigned c = Classes::class_of(64);
     void *const live = heap_.malloc_class(c);
     OwnerLine *const s = superblock_of(live);
-    EXPECT_TRUE(heap_.look_at(s)) << "nobody knows that the thread is there";
-    EXPECT_TRUE(heap_.attendance.was_missed());
-    EXPECT_FALSE(heap_.look_at(s));
+    EXPECT_TRUE(heap_.check(s)) << "nobody knows that the thread is there";
+    EXPECT_TRUE(heap_.attendance.take_missed());
+    EXPECT_FALSE(heap_.check(s));
     std::vector<void *> blocks;
     for (std::size_t bytes = 0; bytes < 1_MiB; bytes += 64) {
         blocks.push_back(heap_.malloc_class(c));
@@ -324,13 +324,13 @@ TEST_F(ThreadHeapTest, ALookTellsWhetherAnythingWasGivenSinceTheLast) {
     bool any = false;
     for (void *const p : blocks) {
         if (heap_.free_local(superblock_of(p), address_of(p))) {
-            any |= heap_.look_at(superblock_of(p));
+            any |= heap_.check(superblock_of(p));
         }
     }
     EXPECT_TRUE(any);
     heap_.give_empty();
-    EXPECT_TRUE(heap_.look_at(s)) << "given without a look";
-    EXPECT_FALSE(heap_.look_at(s));
+    EXPECT_TRUE(heap_.check(s)) << "given without a look";
+    EXPECT_FALSE(heap_.check(s));
     free(heap_, live);
     heap_.hand_over();
 }
@@ -379,7 +379,7 @@ TEST_F(ThreadHeapTest, ScatteredSurvivorsDoNotKeepTheRestFromOthers) {
     EXPECT_EQ(global_->counters().to_global, 0u);
     expect_accounts(heap_);
     EXPECT_EQ(heaps_[1].malloc_class(c, Growth::after_visits), nullptr);
-    EXPECT_EQ(global_->notices().wanted_visits().take(), &heap_.tray());
+    EXPECT_EQ(global_->notices().wanted_visits().take(), &heap_.inbox());
     visit_to_settle(heap_);
     EXPECT_LE(heap_.holdings().held(), live * 64 + Discipline::slack + slot_size);
     EXPECT_GT(global_->counters().to_global, 50u);
@@ -465,7 +465,7 @@ TEST_F(ThreadHeapTest, TheOwnerThinsItsBinsOnceInManySlowPaths) {
     EXPECT_LE(heap_.bins().slack().free_bytes, Discipline::bins_slack + 4 * step)
         << "several steps were enough";
     for (unsigned i = 0; i < Discipline::bins_patience; ++i) {
-        heap_.look_at(superblock_of(live));
+        heap_.check(superblock_of(live));
     }
     EXPECT_LE(heap_.bins().slack().free_bytes, Discipline::bins_slack + step);
     EXPECT_NE(heap_.bins().slack().free_bytes, 0u) << "no more than has to be";
@@ -493,7 +493,7 @@ TEST_F(ThreadHeapTest, TheOwnerOfALargeHeapThinsItsBinsWhenItIsEmptierByAnEighth
             free(heap_, p);
         }
         for (unsigned i = 0; i < Discipline::bins_patience; ++i) {
-            heap_.look_at(superblock_of(live.front()));
+            heap_.check(superblock_of(live.front()));
         }
     };
     const unsigned end = Classes::count;
@@ -522,7 +522,7 @@ TEST_F(ThreadHeapTest, HandingOverLeavesNothing) {
     EXPECT_EQ(heap_.holdings().used(), 0u);
     EXPECT_EQ(heap_.holdings().held(), 0u);
     EXPECT_EQ(heap_.holdings().places().any(), nullptr);
-    EXPECT_TRUE(heap_.tray().empty());
+    EXPECT_TRUE(heap_.inbox().empty());
     for (std::size_t size = 0; size <= Classes::table_limit; size += 8) {
         EXPECT_EQ(heap_.try_malloc_small(size), nullptr) << "nor in a bin";
     }

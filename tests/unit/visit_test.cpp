@@ -51,7 +51,7 @@ protected:
         std::vector<OwnerLine *> lean;
         for (unsigned c = 0; c < Classes::count; ++c) {
             OwnerLine *const s = heap_.bins().at(c);
-            if (s->extent > s->carved * Classes::size_of(c) + 32_KiB) {
+            if (s->touched > s->carved * Classes::size_of(c) + 32_KiB) {
                 lean.push_back(s);
             }
         }
@@ -84,7 +84,7 @@ TEST_F(VisitTest, WhatOthersFreeComesDownThoughTheOwnerSleeps) {
     expect_invariant(heap_);
     expect_accounts(heap_);
     EXPECT_LE(heap_.holdings().held(), Discipline::slack + slot_size);
-    EXPECT_TRUE(heap_.tray().empty());
+    EXPECT_TRUE(heap_.inbox().empty());
     // The owner goes on with what is left.
     for (void *const p : blocks_of(class_of_64, 1_MiB)) {
         free(heap_, p);
@@ -101,11 +101,11 @@ TEST_F(VisitTest, WhatWasToldOfAndIsAmongTheEmptiestIsTakenOnce) {
     }
     ASSERT_NE(heap_.holdings().places().emptiest(2), nullptr);
     free_elsewhere(left);
-    ASSERT_FALSE(heap_.tray().empty());
+    ASSERT_FALSE(heap_.inbox().empty());
     ASSERT_TRUE(settle());
     expect_invariant(heap_);
     expect_accounts(heap_);
-    EXPECT_TRUE(heap_.tray().empty());
+    EXPECT_TRUE(heap_.inbox().empty());
     heap_.hand_over();
     EXPECT_EQ(superblocks(), 0u);
 }
@@ -143,13 +143,13 @@ TEST_F(VisitTest, ASuperblockThatTheOwnerIsUsingStays) {
     heap_.presence().begin(used);
     ASSERT_TRUE(settle());
     EXPECT_TRUE(owns(heap_, used));
-    EXPECT_FALSE(heap_.tray().empty()) << "its notice is still there";
-    EXPECT_EQ(heap_.tray().owed(), span_of(used)) << "and what others have freed is still owed";
-    EXPECT_EQ(heap_.tray().freed(), 0u) << "though nobody is to try again for that alone";
+    EXPECT_FALSE(heap_.inbox().empty()) << "its notice is still there";
+    EXPECT_EQ(heap_.inbox().owed(), span_of(used)) << "and what others have freed is still owed";
+    EXPECT_EQ(heap_.inbox().freed(), 0u) << "though nobody is to try again for that alone";
     EXPECT_LE(owned(heap_), 4u);
     heap_.presence().end();
     ASSERT_TRUE(settle());
-    EXPECT_EQ(heap_.tray().owed(), 0u);
+    EXPECT_EQ(heap_.inbox().owed(), 0u);
     expect_accounts(heap_);
     expect_invariant(heap_);
     heap_.hand_over();
@@ -187,22 +187,22 @@ TEST_F(VisitTest, WhatBinsHaveNotCutGoesBackToTheSystem) {
     ASSERT_GT(lean.size(), 10u);
     const std::size_t held = heap_.holdings().held();
     for (OwnerLine *const s : lean) { // as an earlier visitor, but for what is being cut since
-        EXPECT_TRUE(superblock::has_carved(s));
-        EXPECT_FALSE(superblock::has_carved(s));
+        EXPECT_TRUE(superblock::take_carved_flag(s));
+        EXPECT_FALSE(superblock::take_carved_flag(s));
     }
     OwnerLine *const cutting = lean.front();
     lean.erase(lean.begin());
-    const std::uint32_t extent = cutting->extent;
+    const std::uint32_t extent = cutting->touched;
     for (const std::uint32_t before = cutting->carved; cutting->carved == before;) {
         blocks.push_back(heap_.malloc_class(cutting->size_class));
         ASSERT_NE(blocks.back(), nullptr);
     }
     ASSERT_TRUE(settle());
     for (const OwnerLine *const s : lean) {
-        EXPECT_LT(s->extent, s->carved * Classes::size_of(s->size_class) + 16_KiB);
+        EXPECT_LT(s->touched, s->carved * Classes::size_of(s->size_class) + 16_KiB);
     }
     EXPECT_LT(heap_.holdings().held(), held - lean.size() * 32_KiB);
-    EXPECT_EQ(cutting->extent, extent) << "it would be touched again soon";
+    EXPECT_EQ(cutting->touched, extent) << "it would be touched again soon";
     expect_accounts(heap_);
     for (unsigned c = 0; c < Classes::count; ++c) { // and it is there again when it is wanted
         for (void *const p : blocks_of(c, span_of(heap_.bins().at(c)))) {
@@ -223,7 +223,7 @@ TEST_F(VisitTest, WhoStaysAwayCutsNothingSoon) {
     ASSERT_GT(lean.size(), 10u);
     ASSERT_TRUE(retire());
     for (const OwnerLine *const s : lean) {
-        EXPECT_LT(s->extent, s->carved * Classes::size_of(s->size_class) + 16_KiB);
+        EXPECT_LT(s->touched, s->carved * Classes::size_of(s->size_class) + 16_KiB);
     }
     expect_accounts(heap_);
     for (void *const p : blocks) {
@@ -244,11 +244,11 @@ TEST_F(VisitTest, AnOwnerThatWasAskedGivesUpWhatAVisitorWouldHaveTaken) {
         free(heap_, p);
     }
     const std::size_t before = owned(heap_);
-    heap_.look_at(superblock_of(kept[1]));
+    heap_.check(superblock_of(kept[1]));
     ASSERT_GE(owned(heap_) + 1, before) << "by itself it keeps what has live blocks";
-    heap_.tray().asked.store(true);
-    heap_.look_at(superblock_of(kept[1]));
-    EXPECT_FALSE(heap_.tray().asked.load());
+    heap_.inbox().asked.store(true);
+    heap_.check(superblock_of(kept[1]));
+    EXPECT_FALSE(heap_.inbox().asked.load());
     expect_invariant(heap_);
     expect_accounts(heap_);
     EXPECT_LT(owned(heap_), before / 4);
@@ -309,16 +309,16 @@ TEST_F(VisitTest, AHeapThatHoldsMuchIsVisitedBeforeMemoryGrows) {
     for (void *const p : blocks) {
         free(heap_, p);
     }
-    EXPECT_TRUE(heap_.tray().overdrawn.load());
+    EXPECT_TRUE(heap_.inbox().overdrawn.load());
     // Another heap takes what lies free, until only memory is left that nothing has used yet: the visit comes first.
     constexpr unsigned c = Classes::class_of(8_KiB);
     std::size_t taken = 0;
     while (heaps_[1].malloc_class(c, Growth::after_visits) != nullptr) {
         ASSERT_LT(++taken, blocks.size());
     }
-    EXPECT_EQ(global_->notices().wanted_visits().take(), &heap_.tray());
+    EXPECT_EQ(global_->notices().wanted_visits().take(), &heap_.inbox());
     ASSERT_TRUE(settle());
-    EXPECT_FALSE(heap_.tray().overdrawn.load());
+    EXPECT_FALSE(heap_.inbox().overdrawn.load());
     EXPECT_NE(heaps_[1].malloc_class(c, Growth::after_visits), nullptr);
     EXPECT_TRUE(global_->notices().wanted_visits().empty()) << "what is left was not seen to grow";
 }
@@ -327,12 +327,12 @@ TEST_F(VisitTest, AVisitIsWantedOnce) {
     WantedVisits wanted;
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(wanted.take(), nullptr);
-        wanted.add(heap_.tray());
-        wanted.add(heaps_[1].tray());
-        wanted.add(heap_.tray());
+        wanted.add(heap_.inbox());
+        wanted.add(heaps_[1].inbox());
+        wanted.add(heap_.inbox());
         EXPECT_FALSE(wanted.empty());
-        EXPECT_EQ(wanted.take(), &heaps_[1].tray());
-        EXPECT_EQ(wanted.take(), &heap_.tray());
+        EXPECT_EQ(wanted.take(), &heaps_[1].inbox());
+        EXPECT_EQ(wanted.take(), &heap_.inbox());
     }
     EXPECT_TRUE(wanted.empty());
 }
@@ -417,7 +417,7 @@ TEST_F(FencedVisitTest, FastPathsFindNothing) {
         bool border = false;
         EXPECT_TRUE(heap_.free_inside(superblock_of(p), address_of(p), border));
         if (border) {
-            heap_.look_at(superblock_of(p));
+            heap_.check(superblock_of(p));
         }
     }
     expect_nothing_shown({});

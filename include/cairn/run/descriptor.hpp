@@ -28,34 +28,37 @@ enum class Place : std::uint8_t {
     partial, ///< in a fullness group
     full,    ///< nothing to allocate until blocks come back
     empty,   ///< no live block: may be formatted for any class
-    orphan,  ///< a fork has lost its heap, and nobody has looked at it since
+    orphan,  ///< a fork has lost its heap, and nobody has recounted it since
 };
 
-/// Written by the owner: the thread of the heap that holds the superblock, or who holds that heap's lock; but for `strangers`.
+/// Written by the owner: the thread of the heap that holds the superblock, or whoever holds that heap's lock; but for `freed_by_others`.
 struct alignas(platform::line_pair) OwnerLine {
-    std::uintptr_t free;         ///< first free block; odd: the list is empty (superblock::is_end)
-    std::uint64_t cookie;        ///< secret of this superblock, links are encoded with it
-    std::int32_t above;          ///< live blocks above `border`; a free that brings it to 0 looks around
-    std::int32_t border;         ///< live blocks == border + above
-    std::uint32_t accounted;     ///< live blocks as the heap's u knows them
-    std::uint32_t carved;        ///< blocks cut from the superblock so far
-    OwnerLine *next;             ///< neighbours in whatever list `place` says
-    OwnerLine *previous;         ///<
-    std::uint32_t extent;        ///< bytes that were ever touched: superblock::held_by says what of it counts
-    std::uint16_t slots;         ///< length of the run; valid for the first slot of any run
-    std::uint8_t size_class;     ///<
-    std::uint8_t group;          ///< fullness group, while partial
-    Place place;                 ///<
-    std::atomic<bool> strangers; ///< others have freed blocks of it (introduce_strangers). relaxed: a hint
-    std::uint16_t last_heap;     ///< who gave it to the global heap
-    std::int32_t ahead; ///< bytes from a block that is freed to what is fetched then (watch_free_order)
+    std::uintptr_t free;            ///< first free block; odd: the list is empty (superblock::is_end)
+    std::uint64_t cookie;           ///< secret of this superblock, links are encoded with it
+    std::int32_t frees_until_check; ///< a free that brings it to 0 checks the superblock
+    std::int32_t check_at;          ///< live blocks when that comes: live() is the sum of both
+    std::uint32_t accounted;        ///< live blocks as the heap's u knows them
+    std::uint32_t carved;           ///< blocks cut from the superblock so far
+    OwnerLine *next;                ///< neighbours in whatever list `place` says
+    OwnerLine *previous;
+    std::uint32_t
+        touched; ///< bytes from the start that are in memory; superblock::held_by says what of it counts
+    std::uint16_t slots; ///< length of the run; valid for the first slot of any run
+    std::uint8_t size_class;
+    std::uint8_t group; ///< fullness group, while partial
+    Place place;
+    std::atomic<bool>
+        freed_by_others; ///< other threads have freed blocks of it (note_freed_by_others). relaxed: a hint
+    std::uint16_t last_heap; ///< number of the heap that gave it to the global heap
+    std::int32_t
+        prefetch_offset; ///< bytes from a block that is freed to the line that is fetched then (watch_free_order)
 
-    std::uint32_t carved_before; ///< what `carved` was when a visitor last looked (has_carved)
+    std::uint32_t carved_at_visit; ///< `carved` when a visitor last came (take_carved_flag)
 
-    std::uint32_t live() const { return static_cast<std::uint32_t>(border + above); }
+    std::uint32_t live() const { return static_cast<std::uint32_t>(check_at + frees_until_check); }
 };
 static_assert(sizeof(OwnerLine) == platform::line_pair);
-static_assert(offsetof(OwnerLine, carved_before) ==
+static_assert(offsetof(OwnerLine, carved_at_visit) ==
               platform::cache_line); // what malloc and free use is one line
 
 /// A list of superblocks, or of runs, linked by the lines of their first slots. The one that was put last comes first.
@@ -108,13 +111,13 @@ struct alignas(platform::line_pair) SharedLine {
     // The others: in that of the first slot.
     std::uint32_t block_size; ///< bytes; of a large run: its usable bytes
     std::uint16_t capacity;   ///< blocks of the whole superblock
-    std::uint8_t size_class;  ///<
+    std::uint8_t size_class;
     std::uint8_t slots; ///< the same as the owner's, of a superblock: a remote free leaves that line alone
     std::uint16_t step; ///< after so many more remote frees somebody is told once more
     std::uint16_t
         marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
     std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
-    std::atomic<bool> strangers; ///< the OwnerLine's is set
+    std::atomic<bool> freed_by_others; ///< the OwnerLine's is set
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
 static_assert(offsetof(SharedLine, owner) == platform::cache_line);

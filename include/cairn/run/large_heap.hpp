@@ -68,7 +68,7 @@ public:
 
     /// Whether such a block would lie in memory that was used before; long runs that are kept are given up for it. A hint: other
     /// threads take runs too.
-    bool fits_used_run(std::size_t size, std::size_t alignment) {
+    bool make_fit_used_run(std::size_t size, std::size_t alignment) {
         const unsigned slots = large_size::slots_for(size), to = slots_of_alignment(alignment);
         return runs_.has_dirty(slots, to) || (give_up_long_spares() && runs_.has_dirty(slots, to));
     }

@@ -20,7 +20,7 @@ namespace superblock {
 /// Bytes that were touched, but for what lies behind the last block of the whole superblock: that is nobody's.
 inline std::uint32_t held_by(const OwnerLine *s) {
     const std::uint32_t blocks = shared_of(s)->capacity * shared_of(s)->block_size;
-    return s->extent < blocks ? s->extent : blocks;
+    return s->touched < blocks ? s->touched : blocks;
 }
 
 } // namespace superblock
@@ -41,8 +41,8 @@ public:
         held_ += superblock::held_by(s);
     }
 
-    /// Brings u up to date for one superblock and sets its next border.
-    void look_at(OwnerLine *s) {
+    /// Brings u up to date for one superblock and sets when the next check is due.
+    void recount(OwnerLine *s) {
         const std::uint32_t live = superblock::live_now(s);
         used_ += (std::size_t{live} - s->accounted) * shared_of(s)->block_size; // modulo 2^64
         s->accounted = live;
@@ -51,20 +51,20 @@ public:
 
     /// Bytes that were touched.
     std::uint32_t carve(OwnerLine *s) {
-        const std::uint32_t before = s->extent;
+        const std::uint32_t before = s->touched;
         held_ -= superblock::held_by(s);
         superblock::carve(s);
         held_ += superblock::held_by(s);
-        return s->extent - before;
+        return s->touched - before;
     }
 
     /// Bytes that went back.
     std::uint32_t drop_uncarved(OwnerLine *s) {
-        const std::uint32_t before = s->extent;
+        const std::uint32_t before = s->touched;
         held_ -= superblock::held_by(s);
         superblock::drop_uncarved(s);
         held_ += superblock::held_by(s);
-        return before - s->extent;
+        return before - s->touched;
     }
 
     /// A superblock that had so much of each is here no more.

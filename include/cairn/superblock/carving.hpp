@@ -66,22 +66,22 @@ inline void cut_anew(OwnerLine *s) {
     s->carved = 0;
     std::atomic_signal_fence(std::memory_order_release);
     s->free = end_mark(memory_of(s));
-    s->above = 1;
-    s->border = -1;
+    s->frees_until_check = 1;
+    s->check_at = -1;
     s->accounted = 0;
     shared->marked = marked;
     publish(shared, 0, 0, s->slots - 1u);
 }
 
-/// Makes an empty superblock of the run at `s`, of which `extent` bytes were touched; all its blocks are still to be carved.
+/// Makes an empty superblock of the run at `s`, of which `touched` bytes were touched; all its blocks are still to be carved.
 inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, std::size_t shift,
-                   std::uint64_t random, std::uint32_t extent) {
+                   std::uint64_t random, std::uint32_t touched) {
     SharedLine *const shared = shared_of(s);
     s->carved = 0; // first, as above
     shared->marked = 0;
     std::atomic_signal_fence(std::memory_order_release);
     s->cookie = random | std::uint64_t{1} << 63;
-    s->extent = extent;
+    s->touched = touched;
     s->size_class = static_cast<std::uint8_t>(size_class);
     s->place = Place::nowhere;
     for (unsigned i = 0; i < s->slots; ++i) { // found from any of its slots
@@ -136,8 +136,8 @@ inline bool carve(OwnerLine *s) {
     const auto page_end = static_cast<std::uint32_t>(align_up(from + size, platform::smallest_page));
     std::uint32_t count = (page_end - from) / size; // a superblock ends with a page
     constexpr std::uint32_t several = 8;
-    if (count < several && s->extent > from) {
-        const std::uint32_t touched_before = (s->extent - from) / size;
+    if (count < several && s->touched > from) {
+        const std::uint32_t touched_before = (s->touched - from) / size;
         count = std::clamp(touched_before, count, several);
     }
     const std::uint32_t marked = std::clamp<std::uint32_t>(shared->marked, s->carved, s->carved + count);
@@ -151,8 +151,8 @@ inline bool carve(OwnerLine *s) {
     std::atomic_signal_fence(std::memory_order_release);
     publish(shared, s->carved, from / slot_size, (end - size) / slot_size);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
-    s->extent = touched > s->extent ? touched : s->extent;
-    fetch_blocks(memory + end, memory + std::min(end + (end - from), s->extent), size);
+    s->touched = touched > s->touched ? touched : s->touched;
+    fetch_blocks(memory + end, memory + std::min(end + (end - from), s->touched), size);
     return true;
 }
 
@@ -163,7 +163,7 @@ inline void drop_uncarved(OwnerLine *s) {
     const std::size_t size = shared->block_size;
     const std::size_t page = platform::vm::page_size();
     const std::size_t kept = align_up(shift_of(s) + s->carved * size, page);
-    if (s->extent < kept + least) {
+    if (s->touched < kept + least) {
         return;
     }
     check_free(s, s->carved, marked_blocks(s));
@@ -172,8 +172,8 @@ inline void drop_uncarved(OwnerLine *s) {
         static_cast<std::uint16_t>(still_marked < shared->marked ? still_marked : shared->marked);
     std::atomic_signal_fence(std::memory_order_release); // a fork's child never looks for marks that are gone
     if (platform::vm::purge(reinterpret_cast<void *>(memory_of(s) + kept),
-                            align_up(s->extent, page) - kept)) {
-        s->extent = static_cast<std::uint32_t>(kept);
+                            align_up(s->touched, page) - kept)) {
+        s->touched = static_cast<std::uint32_t>(kept);
     }
 }
 

@@ -29,8 +29,8 @@ public:
     /// used memory would do.
     OwnerLine *remake(unsigned size_class, unsigned heap) {
         const unsigned slots = Maker::slots_of_class(size_class);
-        return slots != 1                         ? remade_as_long(slots, size_class, heap)
-               : maker_.used_memory() < slot_size ? remade(size_class, heap)
+        return slots != 1                         ? remake_long(slots, size_class, heap)
+               : maker_.used_memory() < slot_size ? remake_short(size_class, heap)
                                                   : nullptr;
     }
 
@@ -73,12 +73,12 @@ public:
     /// For another class; what was touched of it stays known.
     void reformat(OwnerLine *s, unsigned size_class, unsigned heap) {
         superblock::check_all_free(s);
-        maker_.format(s, size_class, heap, s->extent);
+        maker_.format(s, size_class, heap, s->touched);
     }
 
 private:
     /// One of one slot, of whatever class it was; nullptr when there is none. Longer ones become runs.
-    OwnerLine *remade(unsigned size_class, unsigned heap) {
+    OwnerLine *remake_short(unsigned size_class, unsigned heap) {
         while (OwnerLine *const s = take_any(heap)) {
             if (s->slots == 1) {
                 reformat(s, size_class, heap);
@@ -93,7 +93,7 @@ private:
     }
 
     /// One of so many slots, of whatever class it was; nullptr when there is none.
-    OwnerLine *remade_as_long(unsigned slots, unsigned size_class, unsigned heap) {
+    OwnerLine *remake_long(unsigned slots, unsigned size_class, unsigned heap) {
         OwnerLine *s = nullptr;
         if (stock_.empty_bytes() != 0) {
             const unsigned last = Maker::last_class_of(slots);
@@ -116,7 +116,7 @@ private:
                 return;
             }
             superblock::check_all_free(s);
-            gone += s->extent;
+            gone += s->touched;
             maker_.purge(s);
         }
     }

@@ -2,7 +2,7 @@
 //
 // Emptiness: how much free memory a heap may hold, and when the heap looks.
 //
-// Adds:    the emptiness invariant of Hoard with its constants, and the border at which a free looks around.
+// Adds:    the emptiness invariant of Hoard with its constants, and after how many frees a superblock is checked.
 // Keeps:   after each look a heap satisfies u >= a - slack or u >= (1 - f) a, or has no superblock without live blocks outside
 //          of its bins; after a visit (thread/visit.hpp) none there that is at least f empty. Between two looks u falls
 //          by at most one step of each superblock.
@@ -67,13 +67,12 @@ struct Emptiness {
         return Groups * (denominator - numerator) / denominator;
     }();
 
-    /// Sets the border anew: the next look is one step of frees away. A superblock without live blocks never
-    /// reaches its border, so that a lone malloc and free stay on the fast path.
+    /// The next check is one step of frees away. A superblock without live blocks never reaches it, so that a lone malloc and free stay on the fast path.
     static void rearm(OwnerLine *s) {
         const auto live = static_cast<std::int32_t>(s->live());
         const auto step = static_cast<std::int32_t>(step_of(shared_of(s)->capacity));
-        s->border = live == 0 ? -1 : live > step ? live - step : 0;
-        s->above = live - s->border;
+        s->check_at = live == 0 ? -1 : live > step ? live - step : 0;
+        s->frees_until_check = live - s->check_at;
     }
 };
 

@@ -44,7 +44,7 @@ void statistics(const RunHeap &runs, Statistics &out) {
         c.live_blocks += live;
         c.free_blocks += s->carved > live ? s->carved - live : 0;
         out.small_live += live * c.block_size;
-        out.small_resident += s->extent;
+        out.small_resident += s->touched;
     });
 }
 

@@ -24,11 +24,11 @@ constexpr std::size_t fetch_distance(std::size_t block_size) {
     return std::max(std::clamp(4 * block_size, 2 * platform::cache_line, 1_KiB), block_size);
 }
 
-/// Sets OwnerLine::ahead by the three blocks that were freed last: to nothing unless each was near the one before, in the same
+/// Sets OwnerLine::prefetch_offset by the three blocks that were freed last: to nothing unless each was near the one before, in the same
 /// direction. Not of long blocks, of which a superblock has few.
 inline void watch_free_order(OwnerLine *s) {
     constexpr unsigned enough = 16; // blocks; then there is but one slot
-    s->ahead = 0;
+    s->prefetch_offset = 0;
     if (shared_of(s)->capacity < enough || !can_pop(s, slot_size)) { // a link that is damaged leads nowhere
         return;
     }
@@ -44,9 +44,9 @@ inline void watch_free_order(OwnerLine *s) {
     const auto earlier = static_cast<std::intptr_t>(before - first);
     const auto distance = static_cast<std::int32_t>(fetch_distance(size));
     if (later > 0 && later <= near && earlier > 0 && earlier <= near) {
-        s->ahead = distance;
+        s->prefetch_offset = distance;
     } else if (later < 0 && later >= -near && earlier < 0 && earlier >= -near) {
-        s->ahead = -distance;
+        s->prefetch_offset = -distance;
     }
 }
 

@@ -4,7 +4,7 @@
 //
 // Adds:    acquire (a superblock of a class), fresh (a new one), release (a thread heap's surplus),
 //          and the reclaiming of superblocks that empty out here through remote frees.
-// Needs:   SuperblockMaker below; the heaps' in-trays.
+// Needs:   SuperblockMaker below; the heaps' in-inboxes.
 // Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody else's to touch but for
 //          pushes on its remote word; one without live blocks stays, and becomes one of any class, or a free run, before
 //          memory is taken that nothing has used yet.
@@ -51,7 +51,7 @@ public:
             }
             ++counters_.from_global;
             // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose
-            // thread finds the tray by the number. The lock hands over the rest; the frees so far are counted, not used.
+            // thread finds the inbox by the number. The lock hands over the rest; the frees so far are counted, not used.
             remote_of(s)->word.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
         }
         if (s->accounted == 0) {
@@ -63,7 +63,7 @@ public:
 
     /// A superblock without any carved block, owned by `heap`, made of one without live blocks; nullptr where there is none, or where
     /// fresh() takes used memory.
-    OwnerLine *remade(unsigned size_class, unsigned heap, void *owner) {
+    OwnerLine *remake(unsigned size_class, unsigned heap, void *owner) {
         return owned(empties_.remake(size_class, heap), owner);
     }
 
@@ -112,9 +112,9 @@ public:
         return true;
     }
 
-    /// For a superblock whose queued bit the caller has just set: tells whoever owns it. The tray that got it, or nullptr.
-    PendingSuperblocks *notice(OwnerLine *s, RemoteWord word) {
-        return word.owner() != 0 ? notices_.deliver(s, word.owner()) : look_at(s);
+    /// For a superblock whose queued bit the caller has just set: tells whoever owns it. The inbox that got it, or nullptr.
+    Inbox *notice(OwnerLine *s, RemoteWord word) {
+        return word.owner() != 0 ? notices_.deliver(s, word.owner()) : refile(s);
     }
 
     Counters counters() {
@@ -148,7 +148,7 @@ private:
     }
 
     /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay in its list.
-    PendingSuperblocks *look_at(OwnerLine *s) {
+    Inbox *refile(OwnerLine *s) {
         {
             sync::Guard hold(lock_);
             // relaxed: under the lock

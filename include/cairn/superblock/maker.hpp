@@ -79,8 +79,8 @@ public:
     /// Whether that is enough for a superblock of the class.
     bool has_used_run(unsigned c) { return runs_.has_dirty(slots_of_class(c), slots_of_class(c)); }
 
-    /// `extent`: bytes from the start that were touched.
-    void format(OwnerLine *s, unsigned size_class, unsigned heap, std::uint32_t extent) {
+    /// `touched`: bytes from the start that were touched.
+    void format(OwnerLine *s, unsigned size_class, unsigned heap, std::uint32_t touched) {
         Segment *const segment = Segment::of(s);
         const unsigned slot = segment->slot_of(s);
         // relaxed, all: the key is the same as long as there are threads, and each draw only has to be another one.
@@ -88,24 +88,24 @@ public:
             {secret_.load(std::memory_order_relaxed), lineage_.load(std::memory_order_relaxed)},
             draws_.fetch_add(1, std::memory_order_relaxed));
         superblock::format(s, size_class, Classes::size_of(size_class), shift_of(size_class, slot), random,
-                           extent);
+                           touched);
         // relaxed, kinds too: nobody has a block yet, and who gets one has this in the pointer's own history.
         remote_of(s)->word.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
-        s->strangers.store(false, std::memory_order_relaxed);
-        shared_of(s)->strangers.store(false, std::memory_order_relaxed);
+        s->freed_by_others.store(false, std::memory_order_relaxed);
+        shared_of(s)->freed_by_others.store(false, std::memory_order_relaxed);
         segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
         segment->set_kinds(slot, 1, SlotKind::superblock);
     }
 
     /// Takes back a superblock without live blocks.
-    void unmake(OwnerLine *s) { runs_.release(s, /*clean=*/false, span_of(s) - s->extent); }
+    void unmake(OwnerLine *s) { runs_.release(s, /*clean=*/false, span_of(s) - s->touched); }
 
     /// The same, and what it has touched goes back.
     void purge(OwnerLine *s) {
-        const std::size_t touched = align_up(s->extent, platform::vm::page_size());
+        const std::size_t touched = align_up(s->touched, platform::vm::page_size());
         const bool gone =
             touched == 0 || platform::vm::purge(reinterpret_cast<void *>(memory_of(s)), touched);
-        runs_.release(s, gone, span_of(s) - s->extent);
+        runs_.release(s, gone, span_of(s) - s->touched);
     }
 
     void seed(std::uint64_t secret) { secret_.store(secret, std::memory_order_relaxed); }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Notices: who owns a superblock, after how many remote frees the owner is told, and in which tray the notice
+// Notices: who owns a superblock, after how many remote frees the owner is told, and in which inbox the notice
 // goes.
 //
 // Adds:    the owner's mark, the thresholds (RemoteLine::notify) and delivery to the heap of a number.
-// Needs:   Emptiness, TrayTable.
-// Keeps:   a number's tray never changes: heaps are not unmapped.
-// Threads: any; trays() as that says.
+// Needs:   Emptiness, InboxTable.
+// Keeps:   a number's inbox never changes: heaps are not unmapped.
+// Threads: any; inboxes() as that says.
 // Cost:    a load and a push.
 #pragma once
 
 #include <cairn/superblock/emptiness.hpp>
 #include <cairn/superblock/gathered_chain.hpp>
+#include <cairn/superblock/inbox_table.hpp>
 #include <cairn/superblock/remote_list.hpp>
-#include <cairn/superblock/tray_table.hpp>
 #include <cairn/superblock/wanted_visits.hpp>
 
 namespace cairn {
@@ -23,15 +23,15 @@ class Notices {
 public:
     constexpr Notices() = default;
 
-    TrayTable &trays() { return trays_; }
-    PendingSuperblocks *tray(unsigned heap) { return trays_.get(heap); }
+    InboxTable &inboxes() { return inboxes_; }
+    Inbox *inbox(unsigned heap) { return inboxes_.get(heap); }
 
     /// The heaps to visit before memory is taken that nothing has used yet.
     WantedVisits &wanted_visits() { return wanted_visits_; }
 
-    /// Into the tray of the heap, which is returned.
-    PendingSuperblocks *deliver(OwnerLine *s, unsigned heap) {
-        PendingSuperblocks *const to = tray(heap);
+    /// Into the inbox of the heap, which is returned.
+    Inbox *deliver(OwnerLine *s, unsigned heap) {
+        Inbox *const to = inbox(heap);
         to->push(s);
         return to;
     }
@@ -72,7 +72,7 @@ public:
     /// release: pairs with the acquire of free_remote: who queues it next writes pending_next after we have read it, and a later
     /// push sees the new threshold. The blocks are counted, not used: who takes the list acquires them.
     static void acknowledge(OwnerLine *s) {
-        s->strangers.store(true, std::memory_order_relaxed); // relaxed: for ourselves; we were told
+        s->freed_by_others.store(true, std::memory_order_relaxed); // relaxed: for ourselves; we were told
         const std::uint32_t step = shared_of(s)->step;
         RemoteLine *const line = remote_of(s);
         RemoteWord word{line->word.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
@@ -134,7 +134,7 @@ private:
     }
 
     WantedVisits wanted_visits_;
-    TrayTable trays_;
+    InboxTable inboxes_;
 };
 
 } // namespace cairn

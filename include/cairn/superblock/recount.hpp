@@ -37,7 +37,7 @@ inline void splice(OwnerLine *s, RemoteWord list) {
     }
     word_of(last) = s->free ^ s->cookie;
     s->free = first;
-    s->above -= static_cast<std::int32_t>(list.count());
+    s->frees_until_check -= static_cast<std::int32_t>(list.count());
 }
 
 inline void recount(OwnerLine *s) {
@@ -47,8 +47,8 @@ inline void recount(OwnerLine *s) {
         s->free = end_mark(memory_of(s));
         free_blocks = 0;
     }
-    s->above = static_cast<std::int32_t>(s->carved - free_blocks);
-    s->border = 0;
+    s->frees_until_check = static_cast<std::int32_t>(s->carved - free_blocks);
+    s->check_at = 0;
     // acquire: pairs with the release of free_remote: the links are followed.
     const RemoteWord remote{remote_of(s)->word.exchange(0, std::memory_order_acquire)};
     unsigned remote_blocks = 0;
@@ -59,7 +59,7 @@ inline void recount(OwnerLine *s) {
     s->accounted = s->live();
     const auto touched = static_cast<std::uint32_t>(
         align_up(shift_of(s) + s->carved * shared->block_size, platform::smallest_page));
-    s->extent = touched > s->extent ? touched : s->extent;
+    s->touched = touched > s->touched ? touched : s->touched;
 }
 
 } // namespace cairn::superblock

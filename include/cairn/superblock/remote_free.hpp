@@ -37,15 +37,15 @@ struct Chain {
 };
 
 /// The owner is to look for what others have freed, from now on. relaxed, both: it finds out some time, with the first notice at the latest.
-CAIRN_NOINLINE inline void introduce_strangers(OwnerLine *s) {
-    s->strangers.store(true, std::memory_order_relaxed);
-    shared_of(s)->strangers.store(true, std::memory_order_relaxed);
+CAIRN_NOINLINE inline void note_freed_by_others(OwnerLine *s) {
+    s->freed_by_others.store(true, std::memory_order_relaxed);
+    shared_of(s)->freed_by_others.store(true, std::memory_order_relaxed);
 }
 
 inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
     const SharedLine *const shared = shared_of(s);
-    if (CAIRN_UNLIKELY(!shared->strangers.load(std::memory_order_relaxed))) {
-        introduce_strangers(s);
+    if (CAIRN_UNLIKELY(!shared->freed_by_others.load(std::memory_order_relaxed))) {
+        note_freed_by_others(s);
     }
     RemoteLine *const line = remote_of(s);
     const std::size_t step = shared->step; // both read before the push: the superblock may be gone after
@@ -78,7 +78,7 @@ inline RemoteFree free_remote(OwnerLine *s, Chain chain) {
         }
         const RemoteWord queued{now.bits | RemoteWord::queued_bit};
         // acquire: pairs with the exchange that last cleared `queued`: pending_next is ours to write now. Where it fails: with
-        // the one that wrote the owner, who has a tray since before that.
+        // the one that wrote the owner, who has a inbox since before that.
         if (line->word.compare_exchange_strong(now.bits, queued.bits, std::memory_order_acquire,
                                                std::memory_order_acquire)) {
             return {RemoteFree::notice, s, queued, bytes};

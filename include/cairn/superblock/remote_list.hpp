@@ -32,7 +32,7 @@ inline std::uint32_t live_without(const OwnerLine *s, RemoteWord list) {
 
 /// What others have freed, which is not in the superblock's own list. A hint: relaxed, whoever uses their memory collects first.
 inline RemoteWord remote_frees(const OwnerLine *s) {
-    return s->strangers.load(std::memory_order_relaxed)
+    return s->freed_by_others.load(std::memory_order_relaxed)
                ? RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}
                : RemoteWord{};
 }
@@ -59,7 +59,7 @@ inline RemoteWord take_remote(OwnerLine *s) {
 inline void collect(OwnerLine *s) {
     const RemoteWord list = take_remote(s);
     const std::uint32_t live = live_without(s, list);
-    s->above -= static_cast<std::int32_t>(s->live() - live);
+    s->frees_until_check -= static_cast<std::int32_t>(s->live() - live);
     s->free = list.empty() ? s->free : memory_of(s) + list.head_offset();
 }
 

@@ -37,7 +37,7 @@ public:
         }
         places_.put(s);
         free_bytes_ += free_bytes_of(s);
-        uncut_[s->size_class] += is_uncut(s);
+        uncarved_[s->size_class] += is_uncarved(s);
     }
 
     void take_out(OwnerLine *s) {
@@ -89,7 +89,7 @@ public:
             ways_of_[size_class] &= static_cast<std::uint8_t>(~(1u << way));
         }
         s->place = Place::nowhere;
-        note_empties(empty_bytes() - span_of(s), empty_touched() - s->extent);
+        note_empties(empty_bytes() - span_of(s), empty_touched() - s->touched);
         return s;
     }
 
@@ -98,7 +98,7 @@ public:
     void forget() {
         places_ = {};
         free_bytes_ = 0;
-        std::ranges::fill(uncut_, 0U);
+        std::ranges::fill(uncarved_, 0U);
         for (auto &of_class : empties_) {
             for (LineList &empties : of_class) {
                 empties = {};
@@ -116,16 +116,16 @@ private:
         return superblock::held_by(s) - std::size_t{s->accounted} * shared_of(s)->block_size;
     }
 
-    static bool is_uncut(const OwnerLine *s) { return s->carved != shared_of(s)->capacity; }
+    static bool is_uncarved(const OwnerLine *s) { return s->carved != shared_of(s)->capacity; }
 
     /// One with live blocks is in `places_` no more.
     void leave(const OwnerLine *s) {
         free_bytes_ -= free_bytes_of(s);
-        uncut_[s->size_class] -= is_uncut(s);
+        uncarved_[s->size_class] -= is_uncarved(s);
     }
 
     bool may_be_a_strangers(unsigned size_class) const {
-        return blocks_fill_lines(size_class) || free_bytes_ > slack() || uncut_[size_class] >= heaps_.peak();
+        return blocks_fill_lines(size_class) || free_bytes_ > slack() || uncarved_[size_class] >= heaps_.peak();
     }
 
     static bool blocks_fill_lines(unsigned size_class) {
@@ -137,7 +137,7 @@ private:
         s->place = Place::empty;
         empties_[s->size_class][s->last_heap % ways_].push_front(s);
         ways_of_[s->size_class] |= static_cast<std::uint8_t>(1u << s->last_heap % ways_);
-        note_empties(empty_bytes() + span_of(s), empty_touched() + s->extent);
+        note_empties(empty_bytes() + span_of(s), empty_touched() + s->touched);
     }
 
     void note_empties(std::size_t bytes, std::size_t touched) {
@@ -149,7 +149,7 @@ private:
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
-    std::uint32_t uncut_[Classes::count]{}; ///< of places_, superblocks that have blocks to be cut yet
+    std::uint32_t uncarved_[Classes::count]{}; ///< of places_, superblocks that have blocks to be cut yet
     /// By the heap that gave them up, whose processor has seen them last.
     LineList empties_[Classes::count][ways_];
     std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it

@@ -79,7 +79,7 @@ CAIRN_INLINE void *pop_unchecked(OwnerLine *s) {
     s->free = word_of(block) ^ s->cookie;
     platform::fetch_to_write(reinterpret_cast<const void *>(s->free));
     word_of(block) = 0;
-    ++s->above;
+    ++s->frees_until_check;
     return reinterpret_cast<void *>(block);
 }
 
@@ -92,20 +92,20 @@ inline void *pop(OwnerLine *s, std::size_t span) {
 }
 
 /// Whether it has cut blocks since this was last asked: what it has not cut yet it may soon need.
-inline bool has_carved(OwnerLine *s) {
-    const bool more = s->carved != s->carved_before;
-    s->carved_before = s->carved;
+inline bool take_carved_flag(OwnerLine *s) {
+    const bool more = s->carved != s->carved_at_visit;
+    s->carved_at_visit = s->carved;
     return more;
 }
 
-/// Puts a checked block back. True when the live blocks came down to the border. Where blocks are freed one behind the other, the line of
+/// Puts a checked block back. True when the superblock is to be checked. Where blocks are freed one behind the other, the line of
 /// a later one is fetched: its free asks for its mark, and the program may have a look at it before.
 CAIRN_INLINE bool push(OwnerLine *s, std::uintptr_t block) {
     word_of(block) = s->free ^ s->cookie;
-    const auto ahead = static_cast<std::uintptr_t>(std::intptr_t{s->ahead});
-    platform::fetch_to_write(reinterpret_cast<const void *>(block + ahead));
+    const auto offset = static_cast<std::uintptr_t>(std::intptr_t{s->prefetch_offset});
+    platform::fetch_to_write(reinterpret_cast<const void *>(block + offset));
     s->free = block;
-    return --s->above == 0;
+    return --s->frees_until_check == 0;
 }
 
 } // namespace cairn::superblock

@@ -3,8 +3,8 @@
 // Attendance: whether the thread of a heap comes by.
 //
 // Adds:    a count of its slow paths, since when that count stands still, and for the owner whether others have taken note of that.
-// Keeps:   who finds was_told() behind a heavy fence, and sleeps, is told by was_missed() of the next time that the owner comes by.
-// Threads: come_by, is_missed, was_missed: the owner. begin, is_due, was_told: who holds the registry's lock.
+// Keeps:   who finds was_told() behind a heavy fence, and sleeps, is told by take_missed() of the next time that the owner comes by.
+// Threads: come_by, is_missed, take_missed: the owner. begin, is_due, was_told: who holds the registry's lock.
 // Cost:    a load and a store on slow paths, and a load at borders.
 #pragma once
 
@@ -29,7 +29,7 @@ public:
     }
 
     /// The same, once for each time.
-    bool was_missed() {
+    bool take_missed() {
         const bool missed = is_missed();
         if (missed) {
             tell(false);

@@ -23,24 +23,24 @@ class BalancedContents {
 public:
     using Classes = typename Global::SizeClasses;
     using Discipline = typename Global::Emptiness;
-    using Bin = Bins<Classes::count>;
+    using Bins = cairn::Bins<Classes::count>;
 
     constexpr BalancedContents() = default;
 
     /// The superblocks to allocate from; and what of them the fast paths find.
-    Bin &bins() { return hidden_ ? hidden_bins_ : shown_bins_; }
-    CAIRN_INLINE const Bin &shown_bins() const { return shown_bins_; }
+    Bins &bins() { return hidden_ ? hidden_bins_ : shown_bins_; }
+    CAIRN_INLINE const Bins &shown_bins() const { return shown_bins_; }
     Holdings<Global> &holdings() { return holdings_; }
 
     /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
     CAIRN_INLINE void settle() {
-        holdings_.empty_tray();
+        holdings_.empty_inbox();
         const std::size_t overdraft = holdings_.overdraft();
         if (CAIRN_UNLIKELY((overdraft != 0 && holdings_.places().empty() != nullptr) ||
-                           !holdings_.watched().is_calm(overdraft))) {
+                           !holdings_.watched().take_calm_path(overdraft))) {
             settle_overdraft(overdraft);
         }
-        if (CAIRN_UNLIKELY(holdings_.tray().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
+        if (CAIRN_UNLIKELY(holdings_.inbox().asked.load(std::memory_order_relaxed))) { // relaxed: a hint
             visit_myself();
             holdings_.note_overdraft(holdings_.overdraft());
         }
@@ -48,7 +48,7 @@ public:
 
     /// Every superblock to the global heap, but for those about which a notice is on its way.
     void give_all() {
-        holdings_.empty_tray();
+        holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
         holdings_.give_all();
     }
@@ -98,7 +98,7 @@ private:
         }
         holdings_.note_overdraft(overdraft);
         holdings_.watched().template calm<Discipline>(watch_.seen_at(), watch_.seen_at() + step,
-                                                      holdings_.tray());
+                                                      holdings_.inbox());
     }
 
     /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
@@ -112,13 +112,13 @@ private:
 
     /// What a visitor wanted to do, who met us inside: memory was about to grow.
     CAIRN_COLD void visit_myself() {
-        holdings_.tray().asked.store(false, std::memory_order_relaxed);
+        holdings_.inbox().asked.store(false, std::memory_order_relaxed);
         holdings_.give_surplus();
         if (holdings_.overdraft() == 0) {
             return;
         }
         empty_bins([this](OwnerLine *s) {
-            if (s->accounted != 0 && !superblock::has_carved(s)) {
+            if (s->accounted != 0 && !superblock::take_carved_flag(s)) {
                 holdings_.drop_uncarved(s);
             }
             return s->accounted == 0;
@@ -141,12 +141,12 @@ private:
         }
     }
 
-    Bin shown_bins_;
+    Bins shown_bins_;
     bool hidden_ = false;
     std::uint32_t touched_ = 0; ///< bytes touched for the first time, to be paid a slot at a time
     BinsWatch watch_;
     Holdings<Global> holdings_;
-    Bin hidden_bins_; ///< last: of use only where the fast paths are to find nothing
+    Bins hidden_bins_; ///< last: of use only where the fast paths are to find nothing
 };
 
 } // namespace cairn

@@ -17,9 +17,9 @@
 
 namespace cairn {
 
-template <class Classes, class Discipline, class Life>
-class Freeing : public Routes<Classes, Discipline, Life> {
-    using Base = Routes<Classes, Discipline, Life>;
+template <class Classes, class Discipline, class Hooks>
+class Freeing : public Routes<Classes, Discipline, Hooks> {
+    using Base = Routes<Classes, Discipline, Hooks>;
 
 public:
     using typename Base::Heap;
@@ -36,8 +36,8 @@ public:
         SharedLine *const shared = shared_of(s);
         Heap *const heap = threads_.mine();
         if (is_own(heap, s, shared, heap, block % slot_size, block)) {
-            const bool border = heap->free_local(s, block);
-            return CAIRN_UNLIKELY(border) ? this->look_at(heap, s) : void();
+            const bool due = heap->free_local(s, block);
+            return CAIRN_UNLIKELY(due) ? this->check(heap, s) : void();
         }
         free_elsewhere(p, *this);
     }
@@ -71,9 +71,9 @@ private:
             OwnerLine *const s = owner_line_of(first_line(shared));
             if (CAIRN_LIKELY(!heap->presence().fenced()) &&
                 is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first, block)) {
-                const bool border = heap->free_local(s, block);
+                const bool due = heap->free_local(s, block);
                 heap->presence().end();
-                return CAIRN_UNLIKELY(border) ? self.look_at(heap, s) : void();
+                return CAIRN_UNLIKELY(due) ? self.check(heap, s) : void();
             }
         } else if (OwnerLine *const s = superblock::quick_find_at(shared, block)) {
             // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
@@ -96,9 +96,9 @@ private:
             if (!heap->owns(s)) {
                 return self.free_of_others(s, block, heap);
             }
-            bool border = false;
-            if (heap->free_inside(s, block, border)) {
-                return border ? self.look_at(heap, s) : void();
+            bool due = false;
+            if (heap->free_inside(s, block, due)) {
+                return due ? self.check(heap, s) : void();
             }
         }
         self.free_checked(p, heap);

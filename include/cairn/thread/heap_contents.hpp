@@ -18,7 +18,7 @@ namespace cairn {
 template <class Global>
 class HeapContents : public BalancedContents<Global> {
     using Base = BalancedContents<Global>;
-    using typename Base::Bin;
+    using typename Base::Bins;
 
 public:
     constexpr HeapContents() = default;
@@ -32,9 +32,9 @@ public:
         return superblock::pop(s, span_of(s));
     }
 
-    /// A superblock of the heap's whose live blocks came down to their border. One that was full serves its class at once if the bin's
+    /// A superblock of the heap's whose check is due. One that was full serves its class at once if the bin's
     /// is used up: next_superblock() would find it first.
-    CAIRN_INLINE void look_at(OwnerLine *s) {
+    CAIRN_INLINE void check(OwnerLine *s) {
         auto &holdings = Base::holdings();
         holdings.account(s);
         superblock::watch_free_order(s);
@@ -62,7 +62,7 @@ private:
     /// Makes the bin of class c able to pop. nullptr as for malloc().
     CAIRN_NOINLINE OwnerLine *refill(unsigned c, Growth growth) {
         Base::settle();
-        Bin &all = Base::bins();
+        Bins &all = Base::bins();
         auto &holdings = Base::holdings();
         OwnerLine *s = all.is_empty(c) ? next_superblock(holdings, c, growth) : all.at(c);
         while (s != nullptr && superblock::is_end(s->free) && !replenish(s)) {
@@ -71,7 +71,7 @@ private:
             s = next_superblock(holdings, c, growth);
         }
         if (s != nullptr) {
-            s->ahead = 0; // what is freed from now on may have another order
+            s->prefetch_offset = 0; // what is freed from now on may have another order
             all.fill(c, s);
         }
         return s;

@@ -29,7 +29,7 @@ public:
         Heap *heap = idle_;
         if (heap != nullptr) {
             idle_ = heap->next_idle;
-            heap->tray().set_idle(false);
+            heap->inbox().set_idle(false);
         } else if ((heap = make(global, runs, for_all)) == nullptr) {
             return nullptr;
         }
@@ -49,8 +49,8 @@ public:
             --in_use_;
             note_heaps(heap->holdings().global().maker().runs());
         }
-        if (left || !heap->tray().empty()) {
-            tend(heap->tray());
+        if (left || !heap->inbox().empty()) {
+            tend(heap->inbox());
         }
     }
 
@@ -62,24 +62,24 @@ public:
     }
 
     /// After a notice to a heap that no thread has.
-    void tend(PendingSuperblocks &tray) {
+    void tend(Inbox &inbox) {
         sync::Guard hold(lock_);
-        if (tray.idle()) {
-            static_cast<Heap *>(tray.heap)->hand_over_idle();
+        if (inbox.idle()) {
+            static_cast<Heap *>(inbox.heap)->hand_over_idle();
         }
     }
 
     // ---- for visits (heap_visits.hpp). Not where there never was a second heap: nobody else has freed into the one.
 
     /// The next heap in turn, if its thread has not come by for `wait` milliseconds, or still has not and others have freed much since.
-    Heap *next_absent(std::uint64_t now, std::uint64_t wait) {
+    Heap *next_inactive(std::uint64_t now, std::uint64_t wait) {
         const sync::Guard hold(lock_);
         hand_ = hand_ != nullptr ? hand_->next : all_;
         const bool may = hand_ != nullptr && made_ > 1;
         return may && hand_->attendance.is_due(now, wait, owes(hand_)) ? hand_ : nullptr;
     }
 
-    /// 0 if next_absent() has told of all; else so many calls are a look at each heap.
+    /// 0 if next_inactive() has told of all; else so many calls are a look at each heap.
     unsigned attended() {
         const sync::Guard hold(lock_);
         Heap *heap = made_ > 1 ? all_ : nullptr;
@@ -96,7 +96,7 @@ public:
     }
 
     /// The next heap that may hold too much.
-    PendingSuperblocks *next_wanted(Global &global, WantedVisits::Look &look) {
+    Inbox *next_wanted(Global &global, WantedVisits::Look &look) {
         const sync::Guard hold(lock_);
         return made_ > 1 ? global.notices().wanted_visits().take(look) : nullptr;
     }
@@ -138,7 +138,7 @@ public:
 private:
     static bool owes(Heap *h) {
         return !h->presence().is_closed() &&
-               h->tray().freed() > h->holdings().share(Global::Emptiness::slack);
+               h->inbox().freed() > h->holdings().share(Global::Emptiness::slack);
     }
     void note_heaps(RunHeap &runs) {
         runs.set_floor(std::min(small_process_, Global::Emptiness::small_process(in_use_)));
@@ -146,13 +146,13 @@ private:
     void put_idle(Heap *heap) {
         heap->next_idle = idle_;
         idle_ = heap;
-        heap->tray().set_idle(true);
+        heap->inbox().set_idle(true);
     }
 
     Heap *make(Global &global, RunHeap &runs, bool for_all) {
         const unsigned number = made_ + 1; // 0 is the global heap's
-        const unsigned end = TrayTable::numbers - (for_all ? 0 : 1);
-        const bool has_place = number < end && global.notices().trays().make_room(runs, number);
+        const unsigned end = InboxTable::numbers - (for_all ? 0 : 1);
+        const bool has_place = number < end && global.notices().inboxes().make_room(runs, number);
         void *const place = has_place ? memory_.take(runs) : nullptr;
         if (place == nullptr) {
             return nullptr;

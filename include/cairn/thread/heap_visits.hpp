@@ -3,7 +3,7 @@
 // Heap visits: which heaps are visited, and when.
 //
 // Adds:    visit_wanted, before memory is taken that nothing has used yet: heaps that may hold too much; visit_until_enough, after it
-//          was touched; retire_idle, now and then while memory grows, and by the purger's clock: those whose threads do not come by;
+//          was touched; retire_inactive_heaps, now and then while memory grows, and by the purger's clock: those whose threads do not come by;
 //          retire_all, when memory is short.
 // Needs:   HeapRegistry, Visit.
 // Keeps:   memory grows only while no heap is known to hold more than the discipline allows, apart from those whose
@@ -20,7 +20,7 @@
 namespace cairn {
 
 /// Longer than a ready thread waits for a processor.
-inline constexpr std::uint64_t absence_milliseconds = 200;
+inline constexpr std::uint64_t inactive_after_milliseconds = 200;
 
 /// It may hold too much, and its thread has not come by. False if nobody could get in.
 template <class Heap>
@@ -61,19 +61,18 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
     constexpr unsigned most_missed = 64;
     unsigned missed = 0;
     WantedVisits::Look look;
-    while (PendingSuperblocks *const tray =
-               missed == most_missed ? nullptr : registry.next_wanted(global, look)) {
-        const bool overdrawn = tray->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
-        if (tray->idle() || (!overdrawn && tray->owed() < Global::Emptiness::slack)) {
+    while (Inbox *const inbox = missed == most_missed ? nullptr : registry.next_wanted(global, look)) {
+        const bool overdrawn = inbox->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
+        if (inbox->idle() || (!overdrawn && inbox->owed() < Global::Emptiness::slack)) {
             continue;
         }
-        if (tray->heap != mine) {
-            if (visit_to_settle(*static_cast<ThreadHeap<Global> *>(tray->heap))) {
+        if (inbox->heap != mine) {
+            if (visit_to_settle(*static_cast<ThreadHeap<Global> *>(inbox->heap))) {
                 return true;
             }
-            tray->asked.store(true, std::memory_order_relaxed); // relaxed: a hint
+            inbox->asked.store(true, std::memory_order_relaxed); // relaxed: a hint
         }
-        global.notices().wanted_visits().add(*tray);
+        global.notices().wanted_visits().add(*inbox);
         ++missed;
     }
     return false;
@@ -94,10 +93,10 @@ void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const vo
 /// Looks at the next few heaps: one whose thread has not come by for some time keeps little. Whose owner, or another visitor, was
 /// inside is looked at again.
 template <class Global>
-void retire_idle(HeapRegistry<Global> &registry, unsigned looks) {
+void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned looks) {
     const std::uint64_t now = platform::monotonic_milliseconds();
     for (unsigned i = 0; i < looks; ++i) {
-        if (auto *const heap = registry.next_absent(now, absence_milliseconds)) {
+        if (auto *const heap = registry.next_inactive(now, inactive_after_milliseconds)) {
             visit_to_retire(registry, *heap) ? void() : heap->attendance.was_refused();
         }
     }
@@ -107,7 +106,7 @@ void retire_idle(HeapRegistry<Global> &registry, unsigned looks) {
 template <class Global>
 void retire_all(HeapRegistry<Global> &registry) {
     for (auto *heap = registry.first(2); heap != nullptr; heap = heap->next) {
-        if (!heap->tray().idle()) {
+        if (!heap->inbox().idle()) {
             visit_to_retire(registry, *heap);
         }
     }

@@ -24,7 +24,7 @@ class Holdings {
 public:
     using Classes = typename Global::SizeClasses;
     using Discipline = typename Global::Emptiness;
-    using Accounts = Account<Classes, Discipline>;
+    using Account = cairn::Account<Classes, Discipline>;
 
     constexpr Holdings() = default;
 
@@ -32,9 +32,9 @@ public:
     void open(Global &global, unsigned number, void *own_heap) {
         global_ = &global;
         number_ = number;
-        tray_.heap = own_heap;
+        inbox_.heap = own_heap;
         owner_ = own_heap;
-        global.notices().trays().set(number, &tray_);
+        global.notices().inboxes().set(number, &inbox_);
     }
 
     Global &global() { return *global_; }
@@ -44,15 +44,15 @@ public:
     /// From now on the fast path of free takes no superblock for this heap's.
     void hide() { owner_ = Global::Notice::hidden(owner_); }
 
-    PendingSuperblocks &tray() { return tray_; }
+    Inbox &inbox() { return inbox_; }
 
     std::size_t used() const { return account_.used(); }
     std::size_t held() const { return account_.held(); }
-    static std::size_t used_by(const OwnerLine *s) { return Accounts::used_by(s); }
+    static std::size_t used_by(const OwnerLine *s) { return Account::used_by(s); }
     void join(OwnerLine *s) { account_.join(s); }
     void leave(OwnerLine *s) { account_.leave(used_by(s), superblock::held_by(s)); }
-    /// Brings the account of one superblock up to date and sets its next border.
-    void account(OwnerLine *s) { account_.look_at(s); }
+    /// Brings the account of one superblock up to date and sets when the next check is due.
+    void account(OwnerLine *s) { account_.recount(s); }
     std::uint32_t carve(OwnerLine *s) { return account_.carve(s); }
     void drop_uncarved(OwnerLine *s) { global_->untouch(account_.drop_uncarved(s)); }
 
@@ -89,7 +89,7 @@ public:
     }
 
     /// Whether anything was given since the last question.
-    bool has_given() { return std::exchange(given_, false); }
+    bool take_given_flag() { return std::exchange(given_, false); }
 
     /// A superblock of the account, in whatever place, is for the heap's thread to use.
     void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
@@ -102,10 +102,10 @@ public:
 
     /// For others to know, who may visit the heap before memory grows: that there is so much overdraft.
     void note_overdraft(std::size_t bytes) {
-        overdraft_.note<Discipline>(bytes, tray_, global_->notices().wanted_visits());
+        overdraft_.note<Discipline>(bytes, inbox_, global_->notices().wanted_visits());
     }
     Overdraft &watched() { return overdraft_; }
-    void overdraft_visited() { overdraft_.visited(overdraft(), tray_); }
+    void overdraft_visited() { overdraft_.visited(overdraft(), inbox_); }
 
     /// Everything to the global heap, but for what a notice is on its way about: who delivers that sees to it.
     void give_all() {
@@ -120,7 +120,7 @@ public:
         return held() != before;
     }
 
-    void empty_tray() { tray_.empty() ? void() : take_notices(); }
+    void empty_inbox() { inbox_.empty() ? void() : take_notices(); }
 
     /// Accounts for what others have freed. The next step of remote frees sends a new notice.
     void take_notice(OwnerLine *s) {
@@ -131,7 +131,7 @@ public:
     /// In the child of a fork, for the heap that survives: a notice may have been on its way in another thread.
     void forget_notices() {
         overdraft_ = {};
-        tray_.reset_after_fork();
+        inbox_.reset_after_fork();
     }
 
     void reset_after_fork() {
@@ -142,7 +142,7 @@ public:
 
 private:
     CAIRN_NOINLINE void take_notices() {
-        for (OwnerLine *s = tray_.take(), *behind = nullptr; s != nullptr; s = behind) {
+        for (OwnerLine *s = inbox_.take(), *behind = nullptr; s != nullptr; s = behind) {
             // relaxed: take() has acquired it.
             behind = remote_of(s)->pending_next.load(std::memory_order_relaxed);
             take_notice(s);
@@ -167,12 +167,12 @@ private:
 
     Global *global_ = nullptr;
     unsigned number_ = 0;
-    bool given_ = false;    ///< since has_given()
+    bool given_ = false;    ///< since take_given_flag()
     void *owner_ = nullptr; ///< this heap, as Notices::own() is told
-    Accounts account_;
+    Account account_;
     Overdraft overdraft_;
     Places<Classes::count> places_;
-    PendingSuperblocks tray_;
+    Inbox inbox_;
 };
 
 } // namespace cairn

@@ -52,10 +52,10 @@ public:
     }
 
     /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
-    CAIRN_INLINE bool has_grown(const void *mine = nullptr) {
+    CAIRN_INLINE bool after_growth(const void *mine = nullptr) {
         const std::size_t growth = runs_.line().total(),
                           seen = visited_growth_.load(std::memory_order_relaxed);
-        return CAIRN_UNLIKELY(growth >= seen + slot_size) && has_grown_to(growth, mine);
+        return CAIRN_UNLIKELY(growth >= seen + slot_size) && after_growth_to(growth, mine);
     }
 
     /// Whether some thread has gathered a block, to give it back with others.
@@ -88,14 +88,14 @@ public:
         return huge_.flush() + runs_.purge(keep);
     }
 
-    /// Whether there may be something to come for with retire_absent(), sooner or later.
+    /// Whether there may be something to come for with retire_inactive(), sooner or later.
     bool attended() { return registry_.attended() != 0; }
 
     /// One tick of the purge clock: what heaps keep whose threads stay away, twice, since one may have had blocks of another's; then,
     /// when there is a surplus, what lay unused since the last tick.
-    void retire_absent() {
-        retire_idle(registry_, registry_.attended());
-        retire_idle(registry_, registry_.attended());
+    void retire_inactive() {
+        retire_inactive_heaps(registry_, registry_.attended());
+        retire_inactive_heaps(registry_, registry_.attended());
     }
     void purge_idle(std::size_t keep) {
         large_.give_up_spares();
@@ -143,7 +143,7 @@ public:
         runs_.repair_after_fork(huge_.mapped_bytes());
         large_.repair_after_fork();
         superblock::for_each(runs_, [&](OwnerLine *s) {
-            runs_.untouch(span_of(s) - s->extent);
+            runs_.untouch(span_of(s) - s->touched);
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
             if (survivor == nullptr || Global::Notice::heap_of(owner) != survivor) {
                 global_.orphan(s);
@@ -154,7 +154,7 @@ public:
     }
 
 private:
-    CAIRN_NOINLINE bool has_grown_to(std::size_t growth, const void *mine) {
+    CAIRN_NOINLINE bool after_growth_to(std::size_t growth, const void *mine) {
         visited_growth_.store(growth, std::memory_order_relaxed);
         large_.give_up_long_spares();
         visit_until_enough(registry_, global_, mine);
@@ -163,7 +163,7 @@ private:
         }
         noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.pay_for_runs(growth);
-        retire_idle(registry_, growth_looks_);
+        retire_inactive_heaps(registry_, growth_looks_);
         return true;
     }
     static constexpr unsigned growth_looks_ = 16;

@@ -27,7 +27,7 @@ public:
     /// Whether memory that was used before lies free for such a block. A hint: others take memory too.
     bool is_there(std::size_t size, std::size_t alignment) {
         return is_huge(size, alignment) ? huge_.cached_bytes() >= size
-                                        : large_.fits_used_run(size, alignment);
+                                        : large_.make_fit_used_run(size, alignment);
     }
 
     /// What this thread has freed last, if that will do: for such a block nothing grows. Else nullptr.
@@ -45,7 +45,7 @@ public:
         size += size == 0; // a block of no bytes has an address of its own too
         const bool huge = is_huge(size, alignment);
         const bool keeps = global_.stock().empty_bytes() != 0 || large_.spares() != 0;
-        if (keeps && (huge || !large_.fits_used_run(size, alignment))) {
+        if (keeps && (huge || !large_.make_fit_used_run(size, alignment))) {
             global_.make_room(SIZE_MAX);
         }
         void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);

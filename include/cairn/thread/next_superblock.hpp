@@ -57,7 +57,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
 
 /// Whether a new one takes memory that nothing has used yet, and there are heaps to visit before.
 template <class Global>
-bool visits_come_first(Global &global, unsigned c) {
+bool must_visit_first(Global &global, unsigned c) {
     if (CAIRN_LIKELY(global.notices().wanted_visits().empty())) {
         return false;
     }
@@ -90,8 +90,8 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     if (s != nullptr && s->accounted == 0) {
         make_ready(holdings, s);
     }
-    s = s != nullptr ? s : global.remade(c, holdings.number(), holdings.heap());
-    if (s == nullptr && growth == Growth::after_visits && visits_come_first(global, c)) {
+    s = s != nullptr ? s : global.remake(c, holdings.number(), holdings.heap());
+    if (s == nullptr && growth == Growth::after_visits && must_visit_first(global, c)) {
         return nullptr;
     }
     s = s != nullptr ? s : global.fresh(c, holdings.number(), holdings.heap());

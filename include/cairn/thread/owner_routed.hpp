@@ -4,7 +4,7 @@
 // each freed pointer back to the superblock or run that it came from, after checking that it came from there.
 //
 // Adds:    the whole heap interface (malloc, free, getSize, memalign, reallocate, malloc_zeroed).
-// Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
+// Needs:   PerThread and Levels; a `Hooks` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any. A fast path is a section (sync::Presence); where it goes on as a slow path, that ends it.
 // Errors:  nullptr when out of memory; errno is the business of the C interface.
@@ -21,9 +21,9 @@
 
 namespace cairn {
 
-template <class Classes, class Discipline, class Life>
-class OwnerRouted : public Freeing<Classes, Discipline, Life> {
-    using Base = Freeing<Classes, Discipline, Life>;
+template <class Classes, class Discipline, class Hooks>
+class OwnerRouted : public Freeing<Classes, Discipline, Hooks> {
+    using Base = Freeing<Classes, Discipline, Hooks>;
     using Base::threads_;
     using typename Base::Found;
 
@@ -39,7 +39,7 @@ public:
     CAIRN_INLINE void *try_malloc(std::size_t size) {
         return CAIRN_LIKELY(size <= Classes::table_limit) ? threads_.mine()->try_malloc_small(size) : nullptr;
     }
-    CAIRN_INLINE void *try_malloc_long(std::size_t size) {
+    CAIRN_INLINE void *try_malloc_medium(std::size_t size) {
         const bool is_long = size > Classes::table_limit && size <= Classes::largest;
         return is_long ? threads_.mine()->try_malloc_class(Classes::class_of(size)) : nullptr;
     }
@@ -127,7 +127,7 @@ public:
 
 private:
     CAIRN_NOINLINE void *malloc_later(std::size_t size) {
-        void *const p = try_malloc_long(size);
+        void *const p = try_malloc_medium(size);
         return CAIRN_LIKELY(p != nullptr) ? p : malloc_slow(size);
     }
 

@@ -4,7 +4,7 @@
 //
 // Adds:    a heap for each thread from its first slow path to its end; one that is shared, under a lock, by
 //          threads that can have none of their own.
-// Needs:   Levels, for new heaps; `Life::attached()`, which returns whether a thread's end will be known.
+// Needs:   Levels, for new heaps; `Hooks::attached()`, which returns whether a thread's end will be known.
 // Keeps:   the heap of a thread that ends goes to the next one, its superblocks to the global heap.
 // Threads: any. One object for each type: the thread's pointer is static.
 // Errors:  nullptr when out of memory.
@@ -16,12 +16,12 @@
 
 namespace cairn {
 
-template <class Level, class Life>
+template <class Levels, class Hooks>
 class PerThread {
 public:
-    using Heap = typename Level::Heap;
+    using Heap = typename Levels::Heap;
 
-    explicit constexpr PerThread(Level &levels) : levels_(levels) {}
+    explicit constexpr PerThread(Levels &levels) : levels_(levels) {}
 
     /// The calling thread's heap; before it has one, a heap that owns nothing and serves nothing.
     CAIRN_INLINE static Heap *mine() { return mine_; }
@@ -84,7 +84,7 @@ private:
         }
         Heap *const before = mine_;
         mine_ = heap;
-        if (!Life::attached()) {
+        if (!Hooks::attached()) {
             mine_ = before;
             levels_.close(heap);
             return false;
@@ -96,7 +96,7 @@ private:
     static inline constinit Heap over_{};   ///< of threads that have given theirs back
     static inline thread_local constinit Heap *mine_ __attribute__((tls_model("initial-exec"))) = &nobody_;
 
-    Level &levels_;
+    Levels &levels_;
     sync::Lock shared_guard_{sync::Rank::thread_heap};
     Heap *shared_ = nullptr;
 };

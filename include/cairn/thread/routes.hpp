@@ -3,7 +3,7 @@
 // Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an owner-routed heap.
 //
 // Adds:    getSize, remote frees, long blocks, trimming, the end of a thread, the repair after a fork.
-// Needs:   PerThread and Levels; a `Life` that hears of threads, of growth and of free memory.
+// Needs:   PerThread and Levels; a `Hooks` that hears of threads, of growth and of free memory.
 // Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
 // Threads: any.
 // Errors:  nullptr when out of memory, after all that lies free was tried; at once for what no memory could hold.
@@ -16,16 +16,16 @@
 
 namespace cairn {
 
-/// `Life::attached()` is called when a thread got its heap and returns whether its end will be known; `Life::returned()` when one frees
-/// at a border whose absence was told (Attendance); `Life::grew()` when memory was taken from the operating system; `Life::surplus()`
+/// `Hooks::attached()` is called when a thread got its heap and returns whether its end will be known; `Hooks::returned()` when one frees
+/// at a border whose absence was told (Attendance); `Hooks::grew()` when memory was taken from the operating system; `Hooks::surplus()`
 /// when free memory lies about in quantity.
-template <class Classes, class Discipline, class Life>
+template <class Classes, class Discipline, class Hooks>
 class Routes {
 public:
     using SizeClasses = Classes;
     using Emptiness = Discipline;
-    using Level = Levels<Classes, Discipline>;
-    using Heap = typename Level::Heap;
+    using Levels = cairn::Levels<Classes, Discipline>;
+    using Heap = typename Levels::Heap;
 
     constexpr Routes() = default;
 
@@ -55,7 +55,7 @@ public:
     void repair_after_fork() { levels_.repair_after_fork(threads_.reset_after_fork()); }
 
     void statistics(Statistics &out) { levels_.statistics(out); }
-    Level &levels() { return levels_; }
+    Levels &levels() { return levels_; }
 
     static constexpr bool serves_from_superblock(std::size_t size, std::size_t alignment) {
         return alignment <= slot_size && (size > alignment ? size : alignment) <= Classes::largest;
@@ -72,11 +72,11 @@ protected:
         return shared_of(found.line)->block_size;
     }
 
-    void note_growth() { CAIRN_UNLIKELY(levels_.has_grown(threads_.mine())) ? Life::grew() : void(); }
+    void note_growth() { CAIRN_UNLIKELY(levels_.after_growth(threads_.mine())) ? Hooks::grew() : void(); }
 
     void note_surplus() {
         if (levels_.has_surplus(surplus_limit(), threads_.mine()->holdings().number())) {
-            Life::surplus();
+            Hooks::surplus();
         }
     }
 
@@ -145,13 +145,13 @@ protected:
         void begun() const { note_return(routes.threads_.mine()->attendance); }
     };
 
-    CAIRN_NOINLINE void look_at(Heap *heap, OwnerLine *s) {
-        if (heap->look_at(s)) {
+    CAIRN_NOINLINE void check(Heap *heap, OwnerLine *s) {
+        if (heap->check(s)) {
             note_surplus();
             note_return(heap->attendance);
         }
     }
-    static void note_return(Attendance &attendance) { attendance.was_missed() ? Life::returned() : void(); }
+    static void note_return(Attendance &attendance) { attendance.take_missed() ? Hooks::returned() : void(); }
 
     /// What the calling thread has gathered goes back.
     void give_gathered() {
@@ -164,12 +164,12 @@ protected:
         if (CAIRN_UNLIKELY(!left.is_done())) {
             tell_now(levels_.registry(), levels_.global(), left);
             note_surplus();
-            Life::returned(); // its owner may stay away
+            Hooks::returned(); // its owner may stay away
         }
     }
 
-    Level levels_;
-    PerThread<Level, Life> threads_{levels_};
+    Levels levels_;
+    PerThread<Levels, Hooks> threads_{levels_};
     std::atomic<std::size_t> surplus_limit_{SIZE_MAX}; ///< relaxed: a hint, a number by itself
 };
 

@@ -32,7 +32,7 @@ public:
         superblocks_[count_++] = s;
     }
 
-    /// As many of the list of a tray as there is room for; the others.
+    /// As many of the list of a inbox as there is room for; the others.
     OwnerLine *take_list(OwnerLine *told) {
         while (told != nullptr && !full()) {
             take(std::exchange(told, remote_of(told)->pending_next.load(

@@ -17,18 +17,18 @@ namespace cairn {
 
 template <class Global>
 CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const superblock::RemoteFree &left) {
-    PendingSuperblocks *const tray = left.is_notice() ? global.notice(left.superblock, left.word)
-                                                      : global.notices().tray(left.word.owner());
-    if (tray == nullptr) {
+    Inbox *const inbox = left.is_notice() ? global.notice(left.superblock, left.word)
+                                          : global.notices().inbox(left.word.owner());
+    if (inbox == nullptr) {
         return;
     }
-    if (tray->idle()) {
-        registry.tend(*tray);
+    if (inbox->idle()) {
+        registry.tend(*inbox);
         return;
     }
-    tray->note_freed(left.bytes);
-    if (tray->owed() >= Global::Emptiness::slack) {
-        global.notices().wanted_visits().add(*tray); // its owner does not come by
+    inbox->note_freed(left.bytes);
+    if (inbox->owed() >= Global::Emptiness::slack) {
+        global.notices().wanted_visits().add(*inbox); // its owner does not come by
     }
 }
 

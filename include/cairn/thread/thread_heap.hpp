@@ -70,15 +70,15 @@ public:
         return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed)) == this;
     }
 
-    /// A checked block of a superblock that this heap owns, in a section. True: call look_at(s), a border was reached.
+    /// A checked block of a superblock that this heap owns, in a section. True: its check is due, call check(s).
     CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
 
-    /// A checked block of a superblock of any length; `border`: as for free_local. False if that is not this heap's: nothing has
+    /// A checked block of a superblock of any length; `due`: as for free_local. False if that is not this heap's: nothing has
     /// happened.
-    bool free_inside(OwnerLine *s, std::uintptr_t block, bool &border) {
+    bool free_inside(OwnerLine *s, std::uintptr_t block, bool &due) {
         const Inside inside(*this);
         const bool mine = owns(s);
-        border = mine && free_local(s, block);
+        due = mine && free_local(s, block);
         return mine;
     }
 
@@ -97,16 +97,16 @@ public:
     }
     Gathering &gathering() { return gathering_; }
 
-    /// What a free at a border does: accounts, finds the superblock its new place, and keeps the invariant. Whether the heap has
+    /// What a free does whose superblock's check is due: accounts, finds the superblock its new place, and keeps the invariant. Whether the heap has
     /// given anything to the global heap since the last time, or its thread was missed (Attendance).
-    CAIRN_INLINE bool look_at(OwnerLine *s) {
+    CAIRN_INLINE bool check(OwnerLine *s) {
         const Inside inside(*this);
         if (owns(s)) { // a visitor may have taken it since
-            contents_.look_at(s);
+            contents_.check(s);
         }
         attendance.come_by();
         contents_.settle();
-        const bool given = holdings().has_given();
+        const bool given = holdings().take_given_flag();
         return attendance.is_missed() || given;
     }
 
@@ -135,7 +135,7 @@ public:
         return contents_.give_empty();
     }
 
-    PendingSuperblocks &tray() { return holdings().tray(); }
+    Inbox &inbox() { return holdings().inbox(); }
     sync::Presence &presence() { return presence_; }
     auto &bins() { return contents_.bins(); }
     Holdings<Global> &holdings() { return contents_.holdings(); }

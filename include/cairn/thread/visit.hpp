@@ -35,10 +35,10 @@ public:
     void settle() {
         auto &holdings = heap_.holdings();
         const std::size_t bins_may = holdings.share(Discipline::bins_slack);
-        thin_out(Discipline::too_empty, Bins::if_too_empty,
+        thin_out(Discipline::too_empty, BinPolicy::if_too_empty,
                  [&](const OwnerLine *s) { return s->accounted == 0 || holdings.overdraft() > bins_may; });
         // What is left was in use: its owner is asked. relaxed: a hint.
-        heap_.tray().asked.store(holdings.overdraft() > bins_may, std::memory_order_relaxed);
+        heap_.inbox().asked.store(holdings.overdraft() > bins_may, std::memory_order_relaxed);
         holdings.overdraft_visited();
     }
 
@@ -46,20 +46,20 @@ public:
     /// nearly full superblocks have.
     void retire() {
         const std::size_t slack = heap_.holdings().share(Discipline::slack);
-        thin_out([=](std::size_t u, std::size_t a) { return a > u + slack; }, Bins::always,
+        thin_out([=](std::size_t u, std::size_t a) { return a > u + slack; }, BinPolicy::always,
                  [](const OwnerLine *) { return true; });
     }
 
 private:
     using Discipline = typename Heap::Discipline;
     using Classes = typename Heap::Classes;
-    enum class Bins : bool { if_too_empty, always };
+    enum class BinPolicy : bool { if_too_empty, always };
 
     /// In rounds of one fence each: what others have told of, the emptiest superblocks and those of bins are taken, and stay or
     /// go. Until nothing more can go.
     template <class TooEmpty, class LeavesBin>
-    void thin_out(TooEmpty too_empty, Bins when, LeavesBin leaves_bin) {
-        OwnerLine *told = heap_.holdings().tray().take();
+    void thin_out(TooEmpty too_empty, BinPolicy when, LeavesBin leaves_bin) {
+        OwnerLine *told = heap_.holdings().inbox().take();
         bool bins_seen = false;
         for (bool again = true; again;) {
             Taking<Heap> taken(heap_);
@@ -67,7 +67,7 @@ private:
             const unsigned count_told = taken.count();
             again = count_told != 0;
             const bool enough = take_emptiest(taken, too_empty);
-            if (!bins_seen && !taken.full() && (when == Bins::always || !enough)) {
+            if (!bins_seen && !taken.full() && (when == BinPolicy::always || !enough)) {
                 bins_seen = again = true;
                 take_bins(taken);
             }
@@ -115,8 +115,9 @@ private:
     /// True if something was given to the global heap, or refused by it: then others may go. All are accounted for before the first one goes. Bins whose superblocks have
     /// live blocks come last: perhaps no more need go.
     template <class TooEmpty, class LeavesBin>
-    bool sort_out(Taking<Heap> &taken, unsigned told, Bins when, TooEmpty too_empty, LeavesBin leaves_bin) {
-        taken.keep_if([&](OwnerLine *s, unsigned number) { return look_at(taken, s, number < told, when); });
+    bool sort_out(Taking<Heap> &taken, unsigned told, BinPolicy when, TooEmpty too_empty,
+                  LeavesBin leaves_bin) {
+        taken.keep_if([&](OwnerLine *s, unsigned number) { return examine(taken, s, number < told, when); });
         bool given = false;
         for (const bool in_bin : {false, true}) {
             taken.keep_if([&](OwnerLine *s, unsigned) {
@@ -132,11 +133,11 @@ private:
 
     /// Accounts for it. False if it is in use, and stays. What has live blocks serves nobody else: what it has not cut yet goes to
     /// the operating system, as memory is about to grow; not while it is being cut, or it would soon touch that again.
-    bool look_at(Taking<Heap> &taken, OwnerLine *s, bool told, Bins when) {
+    bool examine(Taking<Heap> &taken, OwnerLine *s, bool told, BinPolicy when) {
         if (taken.in_use(s)) {
             taken.put_back(s);
             if (told) {
-                heap_.tray().put_back(s, Heap::Notice::told_of(s)); // its notice is still to be taken in
+                heap_.inbox().put_back(s, Heap::Notice::told_of(s)); // its notice is still to be taken in
             }
             return false;
         }
@@ -144,7 +145,7 @@ private:
             Heap::Notice::acknowledge(s);
         }
         heap_.holdings().account(s);
-        if (!told && s->accounted != 0 && (when == Bins::always || !superblock::has_carved(s))) {
+        if (!told && s->accounted != 0 && (when == BinPolicy::always || !superblock::take_carved_flag(s))) {
             heap_.holdings().drop_uncarved(s);
         }
         return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// TrayTable: a tray for each number, memory for those who need it only.
+// InboxTable: a inbox for each number, memory for those who need it only.
 #include "process_memory.hpp"
 
-#include <cairn/superblock/tray_table.hpp>
+#include <cairn/superblock/inbox_table.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,26 +13,26 @@ using namespace cairn;
 
 namespace {
 
-class TrayTableTest : public testing::Test {
+class InboxTableTest : public testing::Test {
 protected:
     RunHeap runs_;
-    TrayTable table_;
+    InboxTable table_;
 };
 
-TEST_F(TrayTableTest, EachNumberHasItsOwn) {
-    std::vector<PendingSuperblocks> trays(TrayTable::numbers);
-    for (unsigned number = 1; number < TrayTable::numbers; ++number) {
+TEST_F(InboxTableTest, EachNumberHasItsOwn) {
+    std::vector<Inbox> inboxes(InboxTable::numbers);
+    for (unsigned number = 1; number < InboxTable::numbers; ++number) {
         ASSERT_TRUE(table_.make_room(runs_, number));
         EXPECT_EQ(table_.get(number), nullptr);
-        table_.set(number, &trays[number]);
+        table_.set(number, &inboxes[number]);
     }
-    for (unsigned number = 1; number < TrayTable::numbers; ++number) {
-        ASSERT_EQ(table_.get(number), &trays[number]);
+    for (unsigned number = 1; number < InboxTable::numbers; ++number) {
+        ASSERT_EQ(table_.get(number), &inboxes[number]);
     }
     EXPECT_EQ(runs_.resident_bytes(), 0u) << "the kernel had memory";
 }
 
-TEST_F(TrayTableTest, WhereTheKernelHasNothingRunsServe) {
+TEST_F(InboxTableTest, WhereTheKernelHasNothingRunsServe) {
     if (platform::sanitized) {
         GTEST_SKIP() << "a sanitizer needs address space without limit";
     }
@@ -40,11 +40,11 @@ TEST_F(TrayTableTest, WhereTheKernelHasNothingRunsServe) {
         {
             OwnerLine *const run = runs_.allocate(RunHeap::longest_run - 2).first; // all but two slots
             test::limit_address_space(0);
-            PendingSuperblocks tray;
+            Inbox inbox;
             for (const unsigned number : {512u, 1024u}) {
                 EXPECT_TRUE(table_.make_room(runs_, number));
-                table_.set(number, &tray);
-                EXPECT_EQ(table_.get(number), &tray);
+                table_.set(number, &inbox);
+                EXPECT_EQ(table_.get(number), &inbox);
                 EXPECT_EQ(table_.get(number + 511), nullptr);
             }
             EXPECT_FALSE(table_.make_room(runs_, 65535)) << "nor have they";

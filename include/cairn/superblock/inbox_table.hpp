@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tray table: the heaps' trays by their numbers.
+// Inbox table: the heaps' inboxes by their numbers.
 //
 // Adds:    set, get; make_room, which takes memory for numbers beyond the first 512.
 // Needs:   memory from the kernel, or where it has none from free runs.
@@ -11,17 +11,17 @@
 #pragma once
 
 #include <cairn/run/metadata.hpp>
-#include <cairn/superblock/pending.hpp>
+#include <cairn/superblock/inbox.hpp>
 
 #include <new>
 
 namespace cairn {
 
-class TrayTable {
+class InboxTable {
 public:
     static constexpr unsigned numbers = 1u << 16; // RemoteWord's owner field
 
-    constexpr TrayTable() = default;
+    constexpr InboxTable() = default;
 
     bool make_room(RunHeap &runs, unsigned number) {
         if (number < of_group_ || group(number) != nullptr) {
@@ -36,13 +36,11 @@ public:
 
     /// relaxed, here and in get(): who knows the number has it from a remote word that it acquired, or read under the global
     /// heap's lock, and that was made behind this.
-    void set(unsigned number, PendingSuperblocks *tray) {
-        place(number).store(tray, std::memory_order_relaxed);
-    }
-    PendingSuperblocks *get(unsigned number) { return place(number).load(std::memory_order_relaxed); }
+    void set(unsigned number, Inbox *inbox) { place(number).store(inbox, std::memory_order_relaxed); }
+    Inbox *get(unsigned number) { return place(number).load(std::memory_order_relaxed); }
 
 private:
-    using Place = std::atomic<PendingSuperblocks *>;
+    using Place = std::atomic<Inbox *>;
     static constexpr unsigned of_group_ = 512;
     struct Group {
         Place places[of_group_]{};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Pending superblocks: a heap's in-tray. A thread whose remote free brings a superblock's count to `notify`
-// puts the superblock here; the owner empties the tray when it next takes its slow path.
+// Pending superblocks: a heap's inbox. A thread whose remote free brings a superblock's count to `notify`
+// puts the superblock here; the owner empties the inbox when it next takes its slow path.
 //
 // Adds:    push by any thread, take-all by the owner or a visitor; whether the heap has an owner at all; how much was
 //          freed since the last taking.
 // Needs:   RemoteLine::pending_next; RemoteWord's queued bit, which makes sure that a superblock is in one
-//          tray at most.
+//          inbox at most.
 // Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is gone. A push to a
 //          heap that nobody has is seen by its last owner (`empty` after `set_idle`) or sees `idle`.
 // Threads: push any; take the owner or a visitor.
@@ -17,11 +17,11 @@
 
 namespace cairn {
 
-class alignas(platform::cache_line) PendingSuperblocks {
+class alignas(platform::cache_line) Inbox {
 public:
-    void *heap = nullptr; ///< whose tray it is; set before anybody knows of the tray
+    void *heap = nullptr; ///< whose inbox it is; set before anybody knows of the inbox
 
-    PendingSuperblocks *next_wanted = nullptr; ///< for WantedVisits, and whether it is there
+    Inbox *next_wanted = nullptr; ///< for WantedVisits, and whether it is there
     std::atomic<bool> wanted{false};
 
     /// The heap holds more free memory than it should, in its bins, as its owner saw. relaxed: a hint.
