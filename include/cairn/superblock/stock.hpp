@@ -125,7 +125,8 @@ private:
     }
 
     bool may_be_a_strangers(unsigned size_class) const {
-        return blocks_fill_lines(size_class) || free_bytes_ > slack() || uncarved_[size_class] >= heaps_.peak();
+        return blocks_fill_lines(size_class) || free_bytes_ > slack() ||
+               uncarved_[size_class] >= heaps_.peak();
     }
 
     static bool blocks_fill_lines(unsigned size_class) {

@@ -46,11 +46,19 @@ public:
         }
     }
 
-    /// Every superblock to the global heap, but for those about which a notice is on its way.
-    void give_all() {
+    /// The heap's thread ends: superblocks that are at least f empty go to the global heap. Whether some of them had to stay, as a notice
+    /// about them is on its way.
+    bool hand_over() {
         holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
-        holdings_.give_all();
+        holdings_.recount(); // nobody checks them until there is another thread
+        return holdings_.hand_over();
+    }
+
+    /// The same when other threads have freed blocks meanwhile.
+    void hand_over_idle() {
+        holdings_.empty_inbox();
+        holdings_.hand_over();
     }
 
     /// The superblocks without live blocks. False if there was none.
@@ -63,7 +71,9 @@ public:
     /// From now on the fast paths find nothing here. The superblocks that they know go to the global heap.
     void hide() {
         holdings_.hide();
-        give_all();
+        holdings_.empty_inbox();
+        empty_bins([](const OwnerLine *) { return true; });
+        holdings_.give_all();
         hidden_ = true;
     }
 

@@ -110,17 +110,16 @@ public:
         return attendance.is_missed() || given;
     }
 
-    /// Hands every superblock to the global heap. Whether some had to stay.
+    /// The heap's thread ends: hands superblocks that are at least f empty to the global heap. Whether some of them had to stay.
     bool hand_over() {
         const Inside inside(*this);
-        contents_.give_all();
-        return holdings().held() != 0;
+        return contents_.hand_over();
     }
 
     /// The same, of a heap that no thread has and gets meanwhile.
     void hand_over_idle() {
         const sync::Guard alone(presence_.lock());
-        contents_.give_all();
+        contents_.hand_over_idle();
     }
 
     /// Of what its superblocks have touched, as accounted.
