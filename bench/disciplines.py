@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares programs with a discipline of their own for memory (workloads xalloc and obstack) on the allocator that was
 written by hand for it, on the kit's layers and on a malloc: by instructions and peak memory, which do not depend on what
-else the machine does. See docs/benchmarks.md."""
+else the machine does. See docs/paper.md."""
 import json
 import os
 import re

@@ -21,7 +21,7 @@ target_compile_options(cairn_malloc_options INTERFACE
   # gdb calls malloc in the program that it looks at, and has to know of which type it is.
   -g
   # Where malloc and free do not begin with a cache line, loops of nothing else take 1.09 of the time on some processors
-  # (docs/decisions/what-the-checks-cost.md).
+  # (docs/decisions/fast-path-checks.md).
   -falign-functions=64
   # Jumps, also without optimization, to the C library's dlopen and to a program's operator new; see there.
   -foptimize-sibling-calls

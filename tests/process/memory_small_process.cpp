@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A process that has touched little is left alone: nobody economises for it (docs/decisions/a-small-process-has-its-memory.md).
+// A process that has touched little is left alone: nobody economises for it (docs/decisions/small-process-floor.md).
 // link: a
 #include "process_test.hpp"
 

@@ -7,7 +7,7 @@
 // Errors:  false, and nothing has changed; errno is never touched.
 // Threads: any; the range is the caller's.
 // Cost:    a system call or two, three or four and the clearing of 2 MiB for a huge page.
-// Source:  docs/decisions/calloc-asks-what-is-in-memory.md, docs/decisions/a-large-process-grows-by-huge-pages.md
+// Source:  docs/decisions/calloc-clearing.md, docs/decisions/huge-page-growth.md
 #pragma once
 
 #include <cairn/platform/vm.hpp>

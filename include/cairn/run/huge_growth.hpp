@@ -8,7 +8,7 @@
 //          of the process stay few: there is no way back to one that was asked nothing, so each row of such ranges is one of its own.
 // Threads: any; the lock of growth, not held while the kernel clears the page.
 // Cost:    that of HugeSteps, for 32 superblocks.
-// Source:  docs/decisions/a-large-process-grows-by-huge-pages.md
+// Source:  docs/decisions/huge-page-growth.md
 #pragma once
 
 #include <cairn/run/huge_steps.hpp>

@@ -10,7 +10,7 @@
 //          the last time.
 // Threads: the caller holds a lock, but not for fault(), nor for asks() between begin() and end().
 // Cost:    fault(): three or four system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
-// Source:  docs/decisions/a-large-process-grows-by-huge-pages.md
+// Source:  docs/decisions/huge-page-growth.md
 #pragma once
 
 #include <cairn/platform/futex.hpp>

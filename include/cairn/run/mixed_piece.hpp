@@ -6,7 +6,7 @@
 // Needs:   free runs in a segment whose boundary tags are right (RunLists).
 // Threads: the caller holds the lock of the runs.
 // Cost:    a look at each slot of the neighbourhood, at most three times the length that is wanted.
-// Source:  docs/decisions/long-blocks-take-mixed-runs.md
+// Source:  docs/decisions/mixed-runs.md
 #pragma once
 
 #include <cairn/run/segment.hpp>

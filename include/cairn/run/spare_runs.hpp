@@ -8,7 +8,7 @@
 //          together, and the long ones, of less than 8 MiB, 16 MiB: of which a place has the room of its last one, until that is left.
 // Threads: any. The descriptors of a run go along with it.
 // Cost:    an exchange each, or a load where there is nothing; an addition for a long one's room.
-// Source:  docs/decisions/a-freed-run-waits-for-its-thread.md.
+// Source:  docs/decisions/spare-runs.md.
 #pragma once
 
 #include <cairn/run/live_runs.hpp>

@@ -9,7 +9,7 @@
 //          more than was due has that as credit.
 // Threads: the caller holds a lock; set_floor(), is_small() and total() any.
 // Cost:    some additions.
-// Source:  docs/decisions/growth-is-above-the-water-line.md
+// Source:  docs/decisions/water-line.md
 #pragma once
 
 #include <cairn/platform/features.hpp>

@@ -9,7 +9,7 @@
 // Keeps:   an address of the row is one of a segment: it only gets longer, by a segment that is there.
 // Threads: any may ask. A row that has just got longer may not be seen; then the map answers.
 // Cost:    four instructions, two loads.
-// Source:  docs/decisions/segments-in-a-row.md.
+// Source:  docs/decisions/contiguous-segments.md.
 #pragma once
 
 #include <cairn/run/window_map.hpp>

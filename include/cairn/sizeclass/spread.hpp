@@ -9,8 +9,8 @@
 // Keeps:   class_of(n) is the smallest class that holds n bytes; but a natural one for the largest size alone.
 // Threads: constants.
 // Cost:    class_of is one load.
-// Source:  cache colouring: Bonwick, "The slab allocator", 1994, section 4; docs/decisions/long-blocks-are-spread.md,
-//          docs/decisions/five-long-classes-to-a-doubling.md.
+// Source:  cache colouring: Bonwick, "The slab allocator", 1994, section 4; docs/decisions/cache-colouring.md,
+//          docs/decisions/medium-size-classes.md.
 #pragma once
 
 #include <cairn/platform/features.hpp>

@@ -57,7 +57,7 @@ inline void check_all_free(const OwnerLine *s) {
 }
 
 /// All blocks of a superblock without live ones are to be carved again: a list that frees have left takes a program through
-/// memory in their order, carving in that of addresses (docs/decisions/empty-superblocks-keep-their-class.md). What others
+/// memory in their order, carving in that of addresses (docs/decisions/empty-superblock-reuse.md). What others
 /// freed was counted, and is forgotten.
 inline void cut_anew(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);

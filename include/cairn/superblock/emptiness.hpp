@@ -35,10 +35,10 @@ struct Emptiness {
     }
 
     /// What the superblocks that a heap allocates from may have free in all when it was visited, or its owner looked: with
-    /// less, threads came to share cache lines (docs/decisions/bins-count.md). Of many heaps each has its share
+    /// less, threads came to share cache lines (docs/decisions/bins-limit.md). Of many heaps each has its share
     /// (HeapsInUse). The owner looks again when the heap has grown emptier by the step, and by a part of what it has, which comes and
     /// goes where blocks are long; and so many slow paths have gone by that the look costs little beside them
-    /// (docs/decisions/a-small-process-has-its-memory.md).
+    /// (docs/decisions/bins-limit.md).
     static constexpr std::size_t bins_slack = 1152_KiB;
     static constexpr std::size_t bins_step = 512_KiB;
     static constexpr unsigned bins_part = 8; ///< an eighth

@@ -8,7 +8,7 @@
 // Threads: the owner.
 // Cost:    some 20 instructions at a look; a free has two, whatever the order is.
 // Source:  stride prefetching (Chen and Baer, Effective hardware-based data prefetching, 1995), in software: the processor's own
-//          sees the frees of all superblocks mixed. docs/decisions/frees-fetch-ahead.md.
+//          sees the frees of all superblocks mixed. docs/decisions/prefetch-on-free.md.
 #pragma once
 
 #include <cairn/run/segment.hpp>

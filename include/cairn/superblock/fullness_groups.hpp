@@ -8,7 +8,7 @@
 //          the one that was freed into last comes first (move to front).
 // Threads: the owner of the heap, or who holds its lock.
 // Cost:    a few loads and stores; for the emptiest superblock a look at a byte of each class.
-// Source:  Hoard, section 3.1. Six groups: docs/decisions/a-sixth-may-be-free.md.
+// Source:  Hoard, section 3.1. Six groups: docs/decisions/emptiness-fraction.md.
 #pragma once
 
 #include <cairn/run/segment.hpp>

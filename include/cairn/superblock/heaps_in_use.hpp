@@ -8,7 +8,7 @@
 //          processors that it runs on: a processor runs one thread at a time.
 // Threads: any.
 // Cost:    a load.
-// Source:  Hoard, section 3: heaps for processors, not for threads (docs/decisions/many-threads-share-the-slack.md).
+// Source:  Hoard, section 3: heaps for processors, not for threads (docs/decisions/slack-with-many-threads.md).
 #pragma once
 
 #include <cairn/platform/processors.hpp>

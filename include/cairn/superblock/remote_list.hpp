@@ -10,7 +10,7 @@
 // Threads: the superblock's owner.
 // Errors:  ends the program when more blocks were freed than were live.
 // Cost:    collect: one atomic exchange, whatever the length.
-// Source:  docs/decisions/remote-lists-are-not-walked.md.
+// Source:  docs/decisions/remote-free-lists.md.
 #pragma once
 
 #include <cairn/superblock/superblock.hpp>

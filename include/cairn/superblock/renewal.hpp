@@ -8,7 +8,7 @@
 // Keeps:   blocks that are handed out one after the other are mostly neighbours.
 // Threads: who has the superblock to himself.
 // Cost:    a look at 8 blocks, whose misses overlap; carving all of them costs some hundred lines.
-// Source:  docs/decisions/empty-superblocks-keep-their-class.md.
+// Source:  docs/decisions/empty-superblock-reuse.md.
 #pragma once
 
 #include <cairn/superblock/carving.hpp>

@@ -10,7 +10,7 @@
 // Threads: any. Not recursive, not for signal handlers.
 // Cost:    one compare-exchange to take, one exchange to release; a system call only under contention.
 // Source:  the bounded spin, and yielding after it, are LKmalloc's (section 6, D; as it is there: bounded_spin_lock.hpp); in the end
-//          we sleep on the word (Drepper, "Futexes are tricky"). Why not at once: docs/decisions/a-lock-yields-before-it-sleeps.md.
+//          we sleep on the word (Drepper, "Futexes are tricky"). Why not at once: docs/decisions/lock-yielding.md.
 #pragma once
 
 #include <cairn/platform/cpu.hpp>

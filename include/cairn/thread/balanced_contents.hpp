@@ -12,7 +12,7 @@
 
 #include <cairn/thread/bins.hpp>
 #include <cairn/thread/bins_watch.hpp>
-#include <cairn/thread/holdings.hpp>
+#include <cairn/thread/leaving.hpp>
 
 #include <algorithm>
 
@@ -51,14 +51,14 @@ public:
     bool hand_over() {
         holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
-        holdings_.recount(); // nobody checks them until there is another thread
-        return holdings_.hand_over();
+        check_all(holdings_);
+        return give_movable(holdings_);
     }
 
     /// The same when other threads have freed blocks meanwhile.
     void hand_over_idle() {
         holdings_.empty_inbox();
-        holdings_.hand_over();
+        give_movable(holdings_);
     }
 
     /// The superblocks without live blocks. False if there was none.

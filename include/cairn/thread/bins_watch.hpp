@@ -6,7 +6,7 @@
 //          little beside them; of several steps, so many times fewer.
 // Threads: the heap's.
 // Cost:    two compares on slow paths.
-// Source:  docs/decisions/a-small-process-has-its-memory.md.
+// Source:  docs/decisions/bins-limit.md.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 //          owners are inside.
 // Threads: any that holds no lock.
 // Cost:    visit_wanted: a lock, and a visit; nothing while no heap holds too much.
-// Source:  Hoard, section 3.4, where each free does this; docs/decisions/look-before-you-grow.md.
+// Source:  Hoard, section 3.4, where each free does this; docs/decisions/visits-before-growth.md.
 #pragma once
 
 #include <cairn/platform/futex.hpp>

@@ -107,30 +107,28 @@ public:
     Overdraft &watched() { return overdraft_; }
     void overdraft_visited() { overdraft_.visited(overdraft(), inbox_); }
 
+    /// What next() finds, one after the other, to the global heap; what has to stay finds its place behind all. Whether any had to.
+    template <class Next>
+    bool give_each(Next next) {
+        LineList refused;
+        while (OwnerLine *const s = next()) {
+            if (!give(s)) {
+                refused.push_front(s);
+            }
+        }
+        const bool any = !refused.empty();
+        while (OwnerLine *const s = refused.front()) {
+            refused.remove(s);
+            own(s);
+            place_anew(s);
+        }
+        return any;
+    }
+
     /// Everything to the global heap, but for superblocks with a notice on its way: the thread that delivers it sees to them.
     void give_all() {
         overdraft_ = {};
         give_each([&] { return places_.any(); });
-    }
-
-    /// The same of superblocks that are at least f empty, as accounted. The heap's next thread gets the others, and likely their blocks
-    /// too. Whether some that should go had to stay.
-    bool hand_over() {
-        overdraft_ = {}; // the heap's next thread begins anew
-        return give_each([&] { return places_.emptiest(movable); });
-    }
-
-    /// Accounts for every superblock that is in no bin.
-    void recount() {
-        LineList all;
-        while (OwnerLine *const s = places_.any()) {
-            places_.take_out(s);
-            all.push_front(s);
-        }
-        while (OwnerLine *const s = all.front()) {
-            all.remove(s);
-            place_anew(s);
-        }
     }
 
     /// The superblocks without live blocks, likewise. False if there was none to give.
@@ -167,25 +165,6 @@ private:
             behind = remote_of(s)->pending_next.load(std::memory_order_relaxed);
             take_notice(s);
         }
-    }
-
-    /// What next() finds, one after the other, to the global heap; what has to stay for now finds its place when all are through. Whether
-    /// there is any.
-    template <class Next>
-    bool give_each(Next next) {
-        LineList refused;
-        while (OwnerLine *const s = next()) {
-            if (!give(s)) {
-                refused.push_front(s);
-            }
-        }
-        const bool any = !refused.empty();
-        while (OwnerLine *const s = refused.front()) {
-            refused.remove(s);
-            own(s);
-            place_anew(s);
-        }
-        return any;
     }
 
     Global *global_ = nullptr;
