@@ -6,7 +6,7 @@
  - its static TLS is at most 8 bytes, so that dlopen finds room for it;
  - nothing runs at start-up to build an object, nothing is registered to run at exit;
  - its relocations are finished at load, its text has none, its stack is not executable, it is never unloaded;
- - it exports the malloc family, the forms of new and delete, and cairn_*, all of them, what it has to know of (fork, dlopen), and nothing else;
+ - it exports the malloc family, the forms of new and delete, and cairn_*, all of them, what it has to know of (fork, dlopen, unshare, setns), and nothing else;
  - libcairn.a has no dlopen: in a program that is linked statically there is no other one for it to go on in.
 
 A library of the family may have more thread-local data, g++ registers its allocator's destructor, which is empty, and of
@@ -20,7 +20,7 @@ allowed_exports = re.compile(
     r"^(malloc|calloc|realloc|free|cfree|reallocarray|aligned_alloc|memalign|posix_memalign|valloc|pvalloc"
     r"|free_sized|free_aligned_sized|malloc_usable_size|malloc_trim|malloc_info|malloc_stats|mallinfo2?|mallopt"
     r"|malloc_get_state|malloc_set_state|__libc_(malloc|calloc|realloc|free|memalign|valloc|pvalloc)"
-    r"|__posix_memalign|fork|vfork|dlopen|_?_?pthread_atfork|_Zn[wa].*|_Zd[la].*|cairn_[a-z_]+)$")
+    r"|__posix_memalign|fork|vfork|dlopen|unshare|setns|_?_?pthread_atfork|_Zn[wa].*|_Zd[la].*|cairn_[a-z_]+)$")
 # With a part of a family missing, the C library's own would be asked about, or be given, blocks of this heap.
 required_exports = """malloc calloc realloc free reallocarray aligned_alloc memalign posix_memalign valloc pvalloc
     free_sized free_aligned_sized malloc_usable_size malloc_trim malloc_info malloc_stats mallinfo mallinfo2 mallopt

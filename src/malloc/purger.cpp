@@ -237,6 +237,24 @@ bool is_without_purger() {
     return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
 }
 
+/// Besides that of the program, as far as threads have heaps. relaxed: a hint.
+bool is_the_only_other_thread() {
+    const std::uint32_t now = state.load(std::memory_order_relaxed);
+    return (now == asleep || now == at_work) && !heap.levels().global().stock().heaps().several();
+}
+
+void ask_to_leave() {
+    constexpr int most_waits = 5;
+    constexpr long wait_ms = 4;
+    asked.store(1, std::memory_order_relaxed);
+    for (int i = 0; i < most_waits && is_asked(); ++i) {
+        platform::futex_wake(over); // where it sleeps between ticks
+        platform::futex_wake(state);
+        platform::futex_wait(asked, 1, wait_ms);
+    }
+    asked.store(0, std::memory_order_relaxed);
+}
+
 } // namespace
 
 void loaded() noexcept {
@@ -312,19 +330,18 @@ void main_thread_ends() noexcept {
 
 /// One with much to do stays: that is to go back though the parent only sleeps from here on.
 void before_fork() noexcept {
-    constexpr int most_waits = 5;
-    constexpr long wait_ms = 4;
-    const std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: a hint
-    if ((now == asleep || now == at_work) && !heap.levels().global().stock().heaps().several() &&
-        !has_much_surplus()) {
-        asked.store(1, std::memory_order_relaxed);
-        for (int i = 0; i < most_waits && is_asked(); ++i) {
-            platform::futex_wake(over); // where it sleeps between ticks
-            platform::futex_wake(state);
-            platform::futex_wait(asked, 1, wait_ms);
-        }
-        asked.store(0, std::memory_order_relaxed);
+    if (is_the_only_other_thread() && !has_much_surplus()) {
+        ask_to_leave();
     }
+}
+
+bool leave() noexcept {
+    const bool may = is_the_only_other_thread();
+    if (may) {
+        heap.trim(to_retain()); // what it would stay for
+        ask_to_leave();
+    }
+    return may;
 }
 
 /// relaxed: the child of a fork is alone.

@@ -35,6 +35,7 @@ void grew() noexcept;
 void surplus() noexcept;
 void returned() noexcept;
 void before_fork() noexcept;      ///< waits for the purger to leave, 20 ms at most
+bool leave() noexcept;            ///< the same, whatever it has to do; false where there is none to leave
 void main_thread_ends() noexcept; ///< by pthread_exit; waits for the purger, a second at most
 void forget() noexcept;
 

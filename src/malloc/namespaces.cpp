@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Namespaces: unshare and setns with a user namespace need a process of one thread, and a program that has one does not know of the
+// purger. When the kernel refuses, the purger leaves, and the kernel is asked again; another one is started when memory grows.
+#include "purger.hpp"
+
+#include <cairn/platform/features.hpp>
+
+#include <cerrno>
+#include <ctime>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cairn::process_heap {
+namespace {
+
+/// The kernel still counts a thread that has just left, until it is gone altogether.
+template <class Call>
+int call_alone(Call call) noexcept {
+    constexpr int most_tries = 100;
+    constexpr timespec pause{0, 200'000};
+    long result = call();
+    if (result != 0 && errno == EINVAL && purger::leave()) {
+        for (int i = 0; i < most_tries && (result = call()) != 0 && errno == EINVAL; ++i) {
+            nanosleep(&pause, nullptr);
+            errno = EINVAL;
+        }
+    }
+    return static_cast<int>(result);
+}
+
+} // namespace
+} // namespace cairn::process_heap
+
+extern "C" CAIRN_EXPORT int unshare(int flags) noexcept {
+    return cairn::process_heap::call_alone([=] { return syscall(SYS_unshare, flags); });
+}
+
+extern "C" CAIRN_EXPORT int setns(int fd, int type) noexcept {
+    return cairn::process_heap::call_alone([=] { return syscall(SYS_setns, fd, type); });
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// A program of one thread may enter user namespaces, which the kernel allows to no other: the purger leaves, with little to do or with
+// much, and another one comes when memory grows. What is refused for another reason is refused.
+#include "life_purger_thread.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+
+using namespace process_test;
+
+namespace {
+
+Burst burst;
+
+void wait_for_purger() {
+    for (int i = 0; thread_named("cairn-purge") == 0 && i < 100; ++i) {
+        sleep_seconds(0.01);
+    }
+    CHECK(thread_named("cairn-purge") != 0);
+}
+
+int status_of(pid_t child) {
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    return status;
+}
+
+/// The kernel of this machine, or the sandbox, allows it to a program without a purger.
+bool may_unshare() {
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(unshare(CLONE_NEWUSER) == 0 ? 0 : 77);
+    }
+    return status_of(child) == 0;
+}
+
+/// Of a child that has a user namespace of its own, and waits until `done` is closed.
+int namespace_of_a_child(int &done) {
+    int ready[2];
+    int end[2];
+    CHECK(pipe(ready) == 0 && pipe(end) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        char byte = 0;
+        close(end[1]);
+        const bool may = unshare(CLONE_NEWUSER) == 0 && write(ready[1], &byte, 1) == 1;
+        _exit(may && read(end[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    char byte = 0;
+    CHECK(child > 0 && read(ready[0], &byte, 1) == 1);
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/ns/user", child);
+    close(end[0]);
+    done = end[1];
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void enter_that_of_another() {
+    int done = -1;
+    const int other = namespace_of_a_child(done);
+    CHECK(other >= 0);
+    burst.grow_to(150 * MiB);
+    wait_for_purger();
+    CHECK(setns(other, CLONE_NEWUSER) == 0);
+    CHECK(thread_named("cairn-purge") == 0);
+    close(done);
+    CHECK(wait(nullptr) > 0);
+}
+
+} // namespace
+
+int main() {
+    if (!may_unshare()) {
+        return 77;
+    }
+    burst.grow_to(100 * MiB);
+    wait_for_purger();
+    CHECK(unshare(CLONE_SIGHAND | CLONE_NEWIPC | 1) == -1 && errno == EINVAL); // no such flag
+
+    const pid_t child = fork();
+    if (child == 0) {
+        enter_that_of_another();
+        _exit(0);
+    }
+    CHECK(status_of(child) == 0);
+
+    burst.grow_to(250 * MiB);
+    wait_for_purger();
+    burst.free_all(); // much to do
+    CHECK(unshare(CLONE_NEWUSER) == 0);
+    CHECK(thread_named("cairn-purge") == 0);
+    CHECK(bytes_after_a_second(resident, 32 * MiB) <= 32 * MiB);
+}
