@@ -64,7 +64,7 @@ void mark_slots(OwnerLine *s, SlotKind kind) {
 OwnerLine *make_superblock(FirstClassHeap &h, unsigned c) {
     OwnerLine *const s = maker().make(c, 0);
     if (s != nullptr) {
-        mark_slots(s, SlotKind::large_rest);
+        mark_slots(s, SlotKind::large_tail);
         set_owner(s, mark_of(h));
         ++h.superblocks[c];
         h.touched += s->touched;
@@ -84,7 +84,7 @@ void give_back(FirstClassHeap &h, OwnerLine *s) {
     --h.superblocks[s->size_class];
     h.touched -= s->touched;
     set_owner(s, nullptr);
-    maker().unmake(s);
+    maker().release_run(s);
 }
 
 /// The heap's superblock that p lies in, or nullptr. Reads descriptors only.

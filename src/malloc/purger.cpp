@@ -74,7 +74,7 @@ bool has_much_surplus() {
 
 /// Surplus, or what will be when it is taken from threads that stay away.
 bool has_work() {
-    return has_surplus() || heap.levels().attended();
+    return has_surplus() || heap.levels().has_heaps_to_check();
 }
 
 void tick() {

@@ -187,7 +187,7 @@ def operations():
                                 text.count("\n", 0, end) + 1, code + (f" ({times[code]})" if times[code] > 1 else ""), has)
 
 
-def place_of(frame):
+def chain_of(frame):
     """(file, line) of one of addr2line's; a line in simulated/ is the one that reads the same in what it stands for."""
     name = re.search(r"/(?:include/cairn|simulated/cairn|(?=allocators|src/malloc))/?([^ :]+):(\d+)", frame)
     if name is None:
@@ -219,7 +219,7 @@ def places(build, program):
     for block in re.split(r"^0x", text, flags=re.M)[1:]:
         address, *frames = block.split("\n")
         for frame in frames:  # the innermost of ours
-            if (where := place_of(frame)) is not None and where[0] != "platform/cpu.hpp":  # what it is used for
+            if (where := chain_of(frame)) is not None and where[0] != "platform/cpu.hpp":  # what it is used for
                 line_at[int(address, 16)] = where
                 break
     at = collections.defaultdict(set)

@@ -23,7 +23,7 @@ protected:
     /// Slot 2: a superblock of one slot. 8 to 15: one of eight. 20 to 22: a large block. 30: free. 31: the same.
     BlockCheck() : window_(40), small_(make(2, 1, block_size)), medium_(make(8, medium_slots, 9_KiB)) {
         make_large(20);
-        segment().set_kinds(21, 2, SlotKind::large_rest);
+        segment().set_kinds(21, 2, SlotKind::large_tail);
         segment().set_kinds(30, 1, SlotKind::free_dirty);
         segment().set_kinds(31, 1, SlotKind::free_clean);
     }
@@ -33,7 +33,7 @@ protected:
         format(s, 1, size, 0, 0xfedcba9876543210, 0);
         remote_of(s)->notify.store(UINT16_MAX);
         segment().set_kinds(slot, 1, SlotKind::superblock);
-        segment().set_kinds(slot + 1, slots - 1, SlotKind::rest);
+        segment().set_kinds(slot + 1, slots - 1, SlotKind::tail);
         carve(s);
         return s;
     }
@@ -41,7 +41,7 @@ protected:
     void make_large(unsigned slot) {
         segment().set_kinds(slot, 1, SlotKind::large);
         segment().set_large_block(slot, Segment::live);
-        segment().shared_lines[slot].first = segment().address_of_slot(slot);
+        segment().shared_lines[slot].first_block = segment().address_of_slot(slot);
     }
 
     Segment &segment() const { return window_.segment(); }

@@ -321,10 +321,10 @@ private:
     static double gathered_by(Heap &heap) {
         double shares = 0;
         double bytes = 0;
-        heap.gathering().for_each([&](const Gathering::Place &place) {
-            const unsigned c = place.superblock()->size_class;
-            shares += place.count() * Limits::span_per_block(c);
-            bytes += place.count() * static_cast<double>(Classes::size_of(c));
+        heap.gathering().for_each([&](const Gathering::Chain &chain) {
+            const unsigned c = chain.superblock()->size_class;
+            shares += chain.count() * Limits::span_per_block(c);
+            bytes += chain.count() * static_cast<double>(Classes::size_of(c));
         });
         EXPECT_LE(bytes, Published::gathered);
         return shares;

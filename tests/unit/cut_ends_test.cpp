@@ -38,7 +38,7 @@ protected:
         OwnerLine *const run = runs_.allocate(slots).first;
         if (run != nullptr) {
             Segment *const segment = Segment::of(run);
-            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_rest);
+            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_tail);
             std::fill_n(memory(run), span_of(run), 'x');
         }
         return run;

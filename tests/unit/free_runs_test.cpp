@@ -106,7 +106,7 @@ protected:
                 }
             }
         };
-        set_taken(SlotKind::large_rest);
+        set_taken(SlotKind::large_tail);
         runs_.clear();
         EXPECT_EQ(runs_.dirty_bytes() + runs_.clean_bytes(), 0u);
         runs_.find_in(segment_);
@@ -239,12 +239,12 @@ TEST_F(FreeRunsTest, ARunGrowsOnlyIntoFreeSlotsBehindIt) {
     put(20, 5, true);
     put(25, 5, false);
     OwnerLine *const run = window_.run(18, 2);
-    EXPECT_EQ(runs_.extend(run, 8, SlotKind::large_rest), SlotKind::unmapped) << "only five of a kind";
+    EXPECT_EQ(runs_.extend(run, 8, SlotKind::large_tail), SlotKind::unmapped) << "only five of a kind";
     expect_sound();
-    EXPECT_NE(runs_.extend(run, 5, SlotKind::large_rest), SlotKind::unmapped);
+    EXPECT_NE(runs_.extend(run, 5, SlotKind::large_tail), SlotKind::unmapped);
     EXPECT_EQ(run->slots, 5u);
-    EXPECT_EQ(segment_.kind(20), SlotKind::large_rest);
-    EXPECT_EQ(segment_.kind(22), SlotKind::large_rest);
+    EXPECT_EQ(segment_.kind(20), SlotKind::large_tail);
+    EXPECT_EQ(segment_.kind(22), SlotKind::large_tail);
     segment_.set_kinds(20, 3, SlotKind::taken);
     mark(20, 3, SlotKind::taken);
     expect_sound();
@@ -365,7 +365,7 @@ TEST_F(FreeRunsTest, TheLowWaterMarkIsTheLeastOfAPeriod) {
 
 TEST_F(FreeRunsTest, WhatALostThreadHadTakenIsFreeAgain) {
     put(10, 5, false);
-    segment_.set_kinds(metadata_slots, mapped - metadata_slots, SlotKind::large_rest);
+    segment_.set_kinds(metadata_slots, mapped - metadata_slots, SlotKind::large_tail);
     segment_.set_kinds(10, 5, SlotKind::free_dirty);
     segment_.set_kinds(15, 3, SlotKind::taken);
     runs_.clear();

@@ -154,7 +154,7 @@ TEST_F(GatheringTest, NoChainOutlivesItsThread) {
 
 TEST_F(GatheringTest, NoChainWaitsForLongWhileItsThreadComesBy) {
     free(0, 2);
-    for (unsigned i = 0; i < Gathering::places; ++i) {
+    for (unsigned i = 0; i < Gathering::chains; ++i) {
         freer_->give_next_gathered();
     }
     EXPECT_EQ(arrived(), 2u);
@@ -190,7 +190,7 @@ TEST_F(GatheringTest, AnAbsentHeapIsDueAgainWhenOthersHaveFreedMuch) {
     freer_->attendance.come_by();
     const auto due = [&](std::uint64_t now) {
         std::vector<Heap *> found;
-        for (unsigned left = registry.attended(); left != 0; --left) {
+        for (unsigned left = registry.heaps_to_check(); left != 0; --left) {
             if (Heap *const heap = registry.next_inactive(now, 100)) {
                 found.push_back(heap);
             }
@@ -199,9 +199,9 @@ TEST_F(GatheringTest, AnAbsentHeapIsDueAgainWhenOthersHaveFreedMuch) {
     };
     EXPECT_EQ(due(1000).size(), 0u) << "seen for the first time";
     EXPECT_EQ(due(1100).size(), 2u) << "a look at each";
-    EXPECT_EQ(registry.attended(), 0u);
+    EXPECT_EQ(registry.heaps_to_check(), 0u);
     owner_->inbox().note_freed(Discipline::slack);
-    EXPECT_EQ(registry.attended(), 0u);
+    EXPECT_EQ(registry.heaps_to_check(), 0u);
     owner_->inbox().note_freed(1);
     EXPECT_EQ(due(1101), std::vector<Heap *>{owner_});
 }
@@ -233,7 +233,7 @@ TEST_F(GatheringTest, AChildOfAForkCountsSoundChainsOnly) {
     superblock::word_of(blocks_[other() + 2]) = 17; // the fork came when its link was not written yet
     freer_->gathering().publish_after_fork();
     EXPECT_EQ(arrived(other()), 1u);
-    EXPECT_TRUE(freer_->gathering().place_of(shared_of(superblock_of(other()))).empty());
+    EXPECT_TRUE(freer_->gathering().chain_of(shared_of(superblock_of(other()))).empty());
 }
 
 // ---- of a whole allocator

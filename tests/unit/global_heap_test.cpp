@@ -40,9 +40,9 @@ protected:
     void *mark(unsigned heap) { return &inboxes_[heap]; }
 
     OwnerLine *fresh(unsigned size_class, unsigned heap) {
-        OwnerLine *const out_of_another = global_->remake(size_class, heap, mark(heap));
+        OwnerLine *const out_of_another = global_->make_from_empty(size_class, heap, mark(heap));
         OwnerLine *const s =
-            out_of_another != nullptr ? out_of_another : global_->fresh(size_class, heap, mark(heap));
+            out_of_another != nullptr ? out_of_another : global_->make_from_run(size_class, heap, mark(heap));
         EXPECT_NE(s, nullptr);
         EXPECT_EQ(s->size_class, size_class);
         EXPECT_EQ(s->live(), 0u);
@@ -139,7 +139,7 @@ TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
         EXPECT_EQ(shared_of(s)->block_size, Classes::size_of(c));
         EXPECT_EQ(remote_of(s)->notify.load(), Discipline::remote_step_of(shared_of(s)->capacity));
         for (unsigned slot = 1; slot < s->slots; ++slot) {
-            EXPECT_EQ(kind(s + slot), SlotKind::rest);
+            EXPECT_EQ(kind(s + slot), SlotKind::tail);
         }
     }
     EXPECT_EQ(global_->counters().fresh, Classes::count);
@@ -239,17 +239,17 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAnotherClassOfThatLength) {
     OwnerLine *const s = given_up(of_20, 1, 0);
     const std::uint32_t extent = s->touched;
     ASSERT_NE(extent, 0u);
-    EXPECT_EQ(global_->remake(of_40, 2, mark(2)), nullptr) << "a longer one";
+    EXPECT_EQ(global_->make_from_empty(of_40, 2, mark(2)), nullptr) << "a longer one";
     EXPECT_EQ(global_->free_bytes(), span_of(s)) << "it stays";
     EXPECT_EQ(runs_.dirty_bytes(), 0u);
-    EXPECT_EQ(global_->remake(of_28, 2, mark(2)), s);
+    EXPECT_EQ(global_->make_from_empty(of_28, 2, mark(2)), s);
     EXPECT_EQ(s->size_class, of_28);
     EXPECT_EQ(s->carved, 0u);
     EXPECT_EQ(s->touched, extent) << "what was touched stays known";
     expect_owner(s, 2);
     EXPECT_EQ(global_->free_bytes(), 0u);
     given_up(of_40, 1, 0);
-    EXPECT_EQ(global_->remake(of_20, 2, mark(2)), nullptr) << "a shorter one";
+    EXPECT_EQ(global_->make_from_empty(of_20, 2, mark(2)), nullptr) << "a shorter one";
 }
 
 TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAllClassesOfThatLength) {
@@ -264,12 +264,12 @@ TEST_F(GlobalHeapTest, AnEmptyOneOfSeveralSlotsServesAllClassesOfThatLength) {
             if (of_wanted == 1) {
                 continue;
             }
-            OwnerLine *const got = global_->remake(wanted, 2, mark(2));
+            OwnerLine *const got = global_->make_from_empty(wanted, 2, mark(2));
             EXPECT_EQ(got, of_wanted == slots ? s : nullptr)
                 << "cut for class " << c << ", wanted for " << wanted;
             if (got != nullptr) {
                 ASSERT_TRUE(global_->release(got, 2));
-                OwnerLine *const again = global_->remake(c, 1, mark(1));
+                OwnerLine *const again = global_->make_from_empty(c, 1, mark(1));
                 ASSERT_EQ(again, s);
                 ASSERT_TRUE(global_->release(again, 1));
             }
@@ -284,7 +284,7 @@ TEST_F(GlobalHeapTest, EmptyOnesOfManyHeapsAreFoundByAnyOnce) {
     std::set<OwnerLine *> given;
     for (unsigned heap = heaps + 1; heap <= many; ++heap) {
         global_->notices().inboxes().set(heap, &inboxes[heap]);
-        OwnerLine *const s = global_->fresh(class_of_48, heap, &inboxes[heap]);
+        OwnerLine *const s = global_->make_from_run(class_of_48, heap, &inboxes[heap]);
         ASSERT_NE(s, nullptr);
         given.insert(s);
     }
@@ -489,7 +489,7 @@ TEST_F(GlobalHeapTest, TheOwnerLooksForOthersFreesWhenThereWereAny) {
     while (!blocks_[s].empty()) {
         free_one(s);
     }
-    global_->recycle(s, class_of_48, 2, mark(2));
+    global_->change_class(s, class_of_48, 2, mark(2));
     EXPECT_FALSE(s->freed_by_others.load()) << "of those that freed the blocks it had before nobody is left";
     EXPECT_FALSE(shared_of(s)->freed_by_others.load());
 }
@@ -600,7 +600,7 @@ TEST_F(GlobalHeapTest, MemoryWithALiveBlockIsPutToNoOtherUse) {
     };
     const char *const line = "double free or heap corruption: .* is not free";
     OwnerLine *const mine = empty_by_count();
-    EXPECT_DEATH(global_->recycle(mine, class_of_64, 1, mark(1)), line) << "another class";
+    EXPECT_DEATH(global_->change_class(mine, class_of_64, 1, mark(1)), line) << "another class";
     std::vector<OwnerLine *> all(200);
     for (OwnerLine *&s : all) {
         s = empty_by_count();
@@ -608,7 +608,8 @@ TEST_F(GlobalHeapTest, MemoryWithALiveBlockIsPutToNoOtherUse) {
     for (OwnerLine *const s : all) {
         EXPECT_TRUE(global_->release(s, 1));
     }
-    EXPECT_DEATH(global_->remake(class_of_64, 2, mark(2)), line) << "another class, and another heap";
+    EXPECT_DEATH(global_->make_from_empty(class_of_64, 2, mark(2)), line)
+        << "another class, and another heap";
     EXPECT_DEATH(global_->make_room(SIZE_MAX), line) << "a run";
     EXPECT_DEATH(global_->pay(10_MiB), line) << "the operating system's";
 }
@@ -616,7 +617,7 @@ TEST_F(GlobalHeapTest, MemoryWithALiveBlockIsPutToNoOtherUse) {
 TEST_F(GlobalHeapTest, AnEmptySuperblockIsFormattedForAnotherClass) {
     OwnerLine *const s = with_live(class_of_48, 1, 0);
     const std::uint64_t secret = s->cookie;
-    global_->recycle(s, class_of_64, 1, mark(1));
+    global_->change_class(s, class_of_64, 1, mark(1));
     EXPECT_EQ(shared_of(s)->block_size, 64u);
     EXPECT_EQ(s->carved, 0u);
     EXPECT_NE(s->cookie, secret);

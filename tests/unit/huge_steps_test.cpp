@@ -149,7 +149,7 @@ protected:
         OwnerLine *const run = runs_.allocate(slots, alignment).first;
         if (run != nullptr) {
             Segment *const segment = Segment::of(run);
-            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_rest);
+            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_tail);
         }
         return run;
     }
@@ -292,7 +292,7 @@ TEST_F(HugeGrowthTest, NorWhereMuchLiesFreeOrSuperblocksAreTouchedInPart) {
         for (std::size_t i = 0; i < 2 * slots; ++i) {
             const RunHeap::Touched touched = later ? RunHeap::Touched::later : RunHeap::Touched::now;
             OwnerLine *const run = runs_.allocate(1, 1, touched).first;
-            Segment::of(run)->set_kinds(Segment::of(run)->slot_of(run), 1, SlotKind::large_rest);
+            Segment::of(run)->set_kinds(Segment::of(run)->slot_of(run), 1, SlotKind::large_tail);
             i % 2 == 0 && !later ? apart.push_back(run) : void();
         }
         for (OwnerLine *const run : apart) {

@@ -71,7 +71,7 @@ TEST_F(LargeHeapTest, ABlockHasItsSizeAndItsSlotsSayWhatTheyAre) {
         EXPECT_EQ(block.line->slots, ceil_div(size, slot_size));
         EXPECT_EQ(kind(block.p), SlotKind::large);
         for (std::size_t at = slot_size; at < size; at += slot_size) {
-            ASSERT_EQ(kind(block.p - before + at), SlotKind::large_rest);
+            ASSERT_EQ(kind(block.p - before + at), SlotKind::large_tail);
         }
         expect_live(align_up(size, slot_size), 1);
         block.p[0] = block.p[usable - 1] = 1;
@@ -110,7 +110,7 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     EXPECT_EQ(now.free_dirty, 2 * slot_size) << "and free";
     EXPECT_FALSE(free(line_of(p), 1)) << "no more";
     EXPECT_EQ(kind(p), SlotKind::large) << "the kinds are let alone";
-    EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
+    EXPECT_EQ(kind(p + slot_size), SlotKind::large_tail);
 
     EXPECT_NE(line_of(malloc(100000, 2)), line_of(p)) << "somebody else";
     EXPECT_NE(line_of(malloc(200000, 1)), line_of(p)) << "longer";
@@ -122,7 +122,7 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     EXPECT_EQ(address_of(again + LargeHeap::size_of(line_of(p))) % slot_size,
               align_up(70000, platform::smallest_page) % slot_size);
     EXPECT_EQ(kind(p), SlotKind::large);
-    EXPECT_EQ(kind(p + slot_size), SlotKind::large_rest);
+    EXPECT_EQ(kind(p + slot_size), SlotKind::large_tail);
     EXPECT_NE(line_of(malloc(100000, 1)), line_of(p)) << "once";
 
     // One lies in a place; what it drives out is free for all, and so is a long one.
@@ -257,7 +257,7 @@ TEST_F(LargeHeapTest, ABlockThatWasJustFreedIsFreeInTheChildOfAFork) {
     Segment *const segment = Segment::of(block.line);
     const unsigned slot = segment->slot_of(block.line);
     segment->set_kinds(slot, 1, SlotKind::large);
-    segment->set_kinds(slot + 1, 7, SlotKind::large_rest);
+    segment->set_kinds(slot + 1, 7, SlotKind::large_tail);
     block.line->slots = 16;
     runs_.repair_after_fork();
     EXPECT_EQ(runs_.dirty_bytes(), 1_MiB);
@@ -383,7 +383,7 @@ TEST_F(LargeHeapTest, GrowsInPlaceWhereNothingIsBehindIt) {
     std::memset(block.p, 'x', 100_KiB);
     EXPECT_TRUE(heap_.resize_in_place(block.line, 1_MiB));
     EXPECT_EQ(LargeHeap::size_of(block.line), 1_MiB);
-    EXPECT_EQ(kind(block.p + 1_MiB - 1), SlotKind::large_rest);
+    EXPECT_EQ(kind(block.p + 1_MiB - 1), SlotKind::large_tail);
     EXPECT_EQ(block.p[100_KiB - 1], 'x');
     std::memset(block.p, 'y', 1_MiB);
     expect_live(1_MiB, 1);

@@ -489,11 +489,11 @@ TEST(Levels, AnAbsentHeapThatNobodyCouldVisitIsVisitedLater) {
     const std::size_t held = heap->holdings().held();
     heap->presence().enter();
     levels->retire_inactive();
-    EXPECT_TRUE(levels->attended());
+    EXPECT_TRUE(levels->has_heaps_to_check());
     EXPECT_EQ(heap->holdings().held(), held);
     heap->presence().leave();
     levels->retire_inactive();
-    EXPECT_FALSE(levels->attended());
+    EXPECT_FALSE(levels->has_heaps_to_check());
     EXPECT_LT(heap->holdings().held(), held);
 }
 

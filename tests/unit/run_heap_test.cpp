@@ -36,7 +36,7 @@ protected:
         const cairn::Run run = runs_.allocate(slots, alignment, touched);
         if (run.first != nullptr) {
             Segment *const segment = Segment::of(run.first);
-            segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_rest);
+            segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_tail);
         }
         return run;
     }

@@ -32,7 +32,7 @@ protected:
             return nullptr;
         }
         Segment *const segment = Segment::of(run.first);
-        segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_rest);
+        segment->set_kinds(segment->slot_of(run.first), slots, SlotKind::large_tail);
         std::fill_n(memory(run.first), span_of(run.first), 'x');
         return run.first;
     }

@@ -95,7 +95,7 @@ TEST_P(SuperblockTest, IsCutAnewInOrderOfAddress) {
     for (const std::uintptr_t block : blocks) {
         push(s_, block);
     }
-    cut_anew(s_);
+    carve_again(s_);
     EXPECT_EQ(s_->live(), 0u);
     EXPECT_FALSE(is_block_start(shared_, 0)) << "none is cut";
     live_.clear();
@@ -120,7 +120,7 @@ TEST_P(SuperblockTest, AListThatGoesInOrderIsKeptAnotherIsCutAnew) {
             push(s_, block);
         }
         live_.clear();
-        renew(s_);
+        carve_again_if_unordered(s_);
         EXPECT_EQ(s_->live(), 0u);
         const bool kept = !is_end(s_->free);
         free_ = {order.begin(), order.end()};
@@ -157,10 +157,10 @@ TEST_P(SuperblockTest, AListThatGoesInOrderIsKeptAnotherIsCutAnew) {
 TEST_P(SuperblockTest, WhatOthersFreedIsInNoListAnyMore) {
     while (carve_next()) {
     }
-    make_whole(s_);
+    carve_again_if_incomplete(s_);
     EXPECT_FALSE(is_end(s_->free)) << "all in the list";
     pop_next();
-    make_whole(s_); // as if it had been freed, and counted
+    carve_again_if_incomplete(s_); // as if it had been freed, and counted
     EXPECT_TRUE(is_end(s_->free));
     EXPECT_EQ(s_->live(), 0u);
     EXPECT_EQ(s_->carved, 0u);
@@ -208,7 +208,7 @@ TEST_P(SuperblockTest, OfMemoryTouchedBeforeSeveralBlocksAreCutAtATime) {
     carve_next();
     carve_next();
     const std::size_t touched = s_->touched / size;
-    cut_anew(s_);
+    carve_again(s_);
     EXPECT_TRUE(carve_next());
     EXPECT_EQ(s_->carved, std::max(page, std::min(several, touched))) << "no further than was touched";
 
@@ -225,7 +225,7 @@ TEST_P(SuperblockTest, WhatIsNotCutYetCanBeGivenBack) {
     const std::size_t size = GetParam().block_size;
     while (carve_next()) {
     }
-    cut_anew(s_);
+    carve_again(s_);
     free_.clear();
     carve_next();
     const std::size_t kept = align_up(GetParam().shift + s_->carved * size, platform::vm::page_size());
@@ -254,7 +254,7 @@ TEST_P(SuperblockTest, LittleIsNotGivenBackAndMisuseIsSeenBefore) {
     EXPECT_EQ(s_->touched, extent) << "it was never touched";
     while (carve_next()) {
     }
-    cut_anew(s_);
+    carve_again(s_);
     carve_next();
     word_of(blocks_ + (shared_->capacity - 1u) * size) = 0; // as a block that is live
     if (s_->carved < shared_->capacity) {
@@ -477,7 +477,7 @@ TEST_P(SuperblockTest, MoreFreesThanLiveBlocksEndTheProgram) {
 TEST_P(SuperblockTest, IsNotCutAnewWhereABlockIsLive) {
     carve_next();
     const std::uintptr_t block = pop_next();
-    cut_anew(s_); // as many were freed as were live, one of them twice
+    carve_again(s_); // as many were freed as were live, one of them twice
     EXPECT_DEATH(carve(s_), "double free or heap corruption: .* is not free");
     EXPECT_DEATH(check_all_free(s_), "double free or heap corruption: .* is not free");
     push(s_, block);
@@ -617,7 +617,7 @@ TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
 TEST_P(SuperblockTest, AForkWhileItIsCutAnewFindsNoBlock) {
     while (carve_next()) {
     }
-    EXPECT_EXIT(change_until_it_is_shared(s_, cut_anew), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(change_until_it_is_shared(s_, carve_again), testing::ExitedWithCode(0), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SuperblockTest,

@@ -19,7 +19,7 @@ protected:
         OwnerLine *const run = runs_.allocate(slots, 1, RunHeap::Touched::now, home).first;
         if (run != nullptr) {
             Segment *const segment = Segment::of(run);
-            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_rest);
+            segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_tail);
         }
         return run;
     }
@@ -97,10 +97,10 @@ TEST_F(WindowPartsTest, WhatIsNotToBeUsedYetIsReserved) {
 TEST_F(WindowPartsTest, ARunGrowsInPlaceToTheEndOfItsWindow) {
     OwnerLine *const run = allocate(1);
     for (const unsigned slots : {2u, 40u, 41u, 300u, RunHeap::longest_run}) {
-        ASSERT_TRUE(runs_.extend(run, slots, SlotKind::large_rest)) << slots;
+        ASSERT_TRUE(runs_.extend(run, slots, SlotKind::large_tail)) << slots;
         end_of(run)[-1] = 1;
     }
-    EXPECT_FALSE(runs_.extend(run, RunHeap::longest_run + 1, SlotKind::large_rest));
+    EXPECT_FALSE(runs_.extend(run, RunHeap::longest_run + 1, SlotKind::large_tail));
     EXPECT_EQ(runs_.resident_bytes(), span_of(run));
 }
 
@@ -109,8 +109,8 @@ TEST_F(WindowPartsTest, NotWhereAnotherOneIsBehindIt) {
     const OwnerLine *const behind = allocate(1);
     ASSERT_EQ(behind, run + 2);
     const std::size_t before = mapped();
-    EXPECT_FALSE(runs_.extend(run, 3, SlotKind::large_rest));
-    EXPECT_FALSE(runs_.extend(run, 100, SlotKind::large_rest));
+    EXPECT_FALSE(runs_.extend(run, 3, SlotKind::large_tail));
+    EXPECT_FALSE(runs_.extend(run, 100, SlotKind::large_tail));
     EXPECT_EQ(mapped(), before);
 }
 

@@ -97,16 +97,16 @@ struct alignas(platform::line_pair) SharedLine {
     std::atomic<void *>
         owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
                ///< sync::Presence's begin and end (any: quick_find)
-    std::uint64_t reciprocal; ///< the least number above 2^64 / block size
-    std::uint64_t key;        ///< the cookie xor the superblock's address: makes an encoded link an offset
-    std::uintptr_t first;     ///< where the first block begins, or a long one
+    std::uint64_t reciprocal;   ///< the least number above 2^64 / block size
+    std::uint64_t key;          ///< the cookie xor the superblock's address: makes an encoded link an offset
+    std::uintptr_t first_block; ///< where the first block begins, or a long one
     std::atomic<std::uint64_t>
         starts_below; ///< tells the starts of blocks that were carved (is_block_start), here of those that
                       ///< begin in the slot; relaxed: a block was carved in its pointer's own history.
                       ///< Of a large run: Segment::LargeBlock
     std::atomic<std::uint8_t>
-        rest; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
-              ///< to a live block, a remnant for any other one
+        slots_before; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
+                      ///< to a live block, a remnant for any other one
 
     // The others: in that of the first slot.
     std::uint32_t block_size; ///< bytes; of a large run: its usable bytes

@@ -46,7 +46,7 @@ public:
         live_.add(run.first);
         Segment *const segment = Segment::of(run.first);
         const unsigned slot = segment->slot_of(run.first);
-        segment->set_kinds(slot + 1, slots - 1, SlotKind::large_rest);
+        segment->set_kinds(slot + 1, slots - 1, SlotKind::large_tail);
         segment->set_kinds(slot, 1, SlotKind::large);
         return large_size::begin(run.first, size, alignment);
     }
@@ -133,7 +133,7 @@ public:
         }
         const unsigned slots = large_size::slots_for(size, shift_of(first));
         const unsigned before = first->slots;
-        if (slots > before && !runs_.extend(first, slots, SlotKind::large_rest)) {
+        if (slots > before && !runs_.extend(first, slots, SlotKind::large_tail)) {
             return false;
         }
         if (slots < before) {

@@ -34,7 +34,7 @@ inline void change(OwnerLine *first, std::size_t size) {
 inline void *begin(OwnerLine *first, std::size_t size, std::size_t alignment) {
     const std::size_t left = align_up(size, platform::smallest_page) - size;
     const std::size_t lines = alignment <= platform::cache_line ? left / platform::cache_line + 1 : 1;
-    shared_of(first)->first = memory_of(first) + spread_at(Segment::of(first)->slot_of(first), lines);
+    shared_of(first)->first_block = memory_of(first) + spread_at(Segment::of(first)->slot_of(first), lines);
     change(first, size);
     // relaxed: in the pointer's history
     shared_of(first)->starts_below.store(Segment::live, std::memory_order_relaxed);

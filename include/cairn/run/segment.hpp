@@ -33,9 +33,9 @@ enum class SlotKind : std::uint8_t {
     free_dirty,   ///< in a free run that may be resident
     taken,        ///< between states: being purged, or just allocated
     superblock,   ///< first slot of a superblock
-    rest,         ///< a further slot of a superblock
+    tail,         ///< a further slot of a superblock
     large,        ///< first slot of a large block, or of what was one and is kept for who has freed it
-    large_rest,   ///< a further slot of a large block
+    large_tail,   ///< a further slot of a large block
 };
 
 struct Segment {
@@ -120,7 +120,7 @@ inline SharedLine *shared_line_at(std::uintptr_t address) {
 }
 /// The first slot's line of the superblock that the slot of `line` is one of. Of any other slot's: that of some slot of the segment.
 inline SharedLine *first_line(SharedLine *line) {
-    return line - line->rest.load(std::memory_order_relaxed);
+    return line - line->slots_before.load(std::memory_order_relaxed);
 }
 inline SharedLine *first_line_at(std::uintptr_t address) {
     return first_line(shared_line_at(address));
@@ -137,7 +137,7 @@ constexpr std::size_t spread_at(unsigned slot, std::size_t lines) {
 }
 /// Where the first block of a superblock begins, or a long one, and how far behind the start of its slot.
 inline std::uintptr_t blocks_of(const OwnerLine *line) {
-    return shared_of(line)->first;
+    return shared_of(line)->first_block;
 }
 inline std::size_t shift_of(const OwnerLine *line) {
     return blocks_of(line) % slot_size;

@@ -37,7 +37,7 @@ inline OwnerLine *superblock_at(std::uintptr_t address) {
     switch (segment->kind(slot)) {
     case SlotKind::superblock:
         return &segment->owner_lines[slot];
-    case SlotKind::rest:
+    case SlotKind::tail:
         return owner_line_of(first_line_at(address));
     default:
         return nullptr;
@@ -57,7 +57,7 @@ inline Found find_long(const void *p, const char *what) {
     Segment *const segment = Segment::of(address);
     const unsigned slot = Segment::slot_of(address);
     switch (segment->kind(slot)) {
-    case SlotKind::large_rest:
+    case SlotKind::large_tail:
         invalid(what, p, "which is inside a large block, not its start, or is a cairn_heap's");
     case SlotKind::large:
         if (const std::uint64_t state = segment->large_block(slot); state != Segment::dead) {
@@ -77,7 +77,7 @@ inline Found find_long(const void *p, const char *what) {
     case SlotKind::metadata:
     case SlotKind::unmapped:
     case SlotKind::superblock: // since we looked
-    case SlotKind::rest:
+    case SlotKind::tail:
         break;
     }
     invalid(what, p, "where no block is");

@@ -2,7 +2,7 @@
 //
 // Carving: how a superblock is cut into blocks, a page at a time, and cut anew when none of them is live.
 //
-// Adds:    format, carve, cut_anew, drop_uncarved; the check that blocks which are counted as free are free.
+// Adds:    format, carve, carve_again, drop_uncarved; the check that blocks which are counted as free are free.
 // Needs:   a run whose length is a power of two of slots, aligned to it; its two descriptor lines.
 // Keeps:   `carved` blocks from the start may be live; as many as `marked` say by their mark whether they are free. Memory
 //          is cut for a second time only where each block has its mark: counts alone are wrong after racing double frees.
@@ -59,7 +59,7 @@ inline void check_all_free(const OwnerLine *s) {
 /// All blocks of a superblock without live ones are to be carved again: a list that frees have left takes a program through
 /// memory in their order, carving in that of addresses (docs/decisions/empty-superblock-reuse.md). What others
 /// freed was counted, and is forgotten.
-inline void cut_anew(OwnerLine *s) {
+inline void carve_again(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     const std::uint16_t marked = marked_blocks(s);
     // A fork's child finds what follows in part, and by this that there is no block.
@@ -85,16 +85,16 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     s->size_class = static_cast<std::uint8_t>(size_class);
     s->place = Place::nowhere;
     for (unsigned i = 0; i < s->slots; ++i) { // found from any of its slots
-        shared[i].rest.store(static_cast<std::uint8_t>(i), std::memory_order_relaxed);
+        shared[i].slots_before.store(static_cast<std::uint8_t>(i), std::memory_order_relaxed);
         shared[i].key = s->cookie ^ memory_of(s);
         shared[i].reciprocal = reciprocal_of(block_size);
-        shared[i].first = memory_of(s) + shift;
+        shared[i].first_block = memory_of(s) + shift;
     }
     shared->block_size = static_cast<std::uint32_t>(block_size);
     shared->capacity = static_cast<std::uint16_t>(span_of(s) / block_size);
     shared->size_class = s->size_class;
     shared->slots = static_cast<std::uint8_t>(s->slots);
-    cut_anew(s);
+    carve_again(s);
 }
 
 /// Links the blocks between `first` and `behind`, in order of address, in front of the list that starts with `link`; returns the new
@@ -143,7 +143,7 @@ inline bool carve(OwnerLine *s) {
     const std::uint32_t marked = std::clamp<std::uint32_t>(shared->marked, s->carved, s->carved + count);
     const std::uintptr_t memory = memory_of(s);
     const std::uint32_t end = from + count * size;
-    const std::uintptr_t unmarked = shared->first + marked * size;
+    const std::uintptr_t unmarked = shared->first_block + marked * size;
     s->free = chain<false>(s, unmarked, memory + end, s->free);
     s->free = chain<true>(s, memory + from, unmarked, s->free);
     s->carved += count;

@@ -27,15 +27,15 @@ public:
 
     /// Without any carved block, for `heap`, where that takes no memory that nothing has used yet; nullptr where it would, or runs of
     /// used memory would do.
-    OwnerLine *remake(unsigned size_class, unsigned heap) {
+    OwnerLine *make_from_empty(unsigned size_class, unsigned heap) {
         const unsigned slots = Maker::slots_of_class(size_class);
-        return slots != 1                         ? remake_long(slots, size_class, heap)
-               : maker_.used_memory() < slot_size ? remake_short(size_class, heap)
+        return slots != 1                         ? make_long_from_empty(slots, size_class, heap)
+               : maker_.used_memory() < slot_size ? make_short_from_empty(size_class, heap)
                                                   : nullptr;
     }
 
     /// The same from a run, where there was nothing to remake.
-    OwnerLine *make(unsigned size_class, unsigned heap) {
+    OwnerLine *make_from_run(unsigned size_class, unsigned heap) {
         if (Maker::slots_of_class(size_class) != 1) {
             make_room(SIZE_MAX);
         }
@@ -50,7 +50,7 @@ public:
             if (s == nullptr) {
                 return;
             }
-            unmake(s);
+            release_run(s);
         }
     }
 
@@ -71,20 +71,20 @@ public:
     }
 
     /// For another class; what was touched of it stays known.
-    void reformat(OwnerLine *s, unsigned size_class, unsigned heap) {
+    void change_class(OwnerLine *s, unsigned size_class, unsigned heap) {
         superblock::check_all_free(s);
         maker_.format(s, size_class, heap, s->touched);
     }
 
 private:
     /// One of one slot, of whatever class it was; nullptr when there is none. Longer ones become runs.
-    OwnerLine *remake_short(unsigned size_class, unsigned heap) {
+    OwnerLine *make_short_from_empty(unsigned size_class, unsigned heap) {
         while (OwnerLine *const s = take_any(heap)) {
             if (s->slots == 1) {
-                reformat(s, size_class, heap);
+                change_class(s, size_class, heap);
                 return s;
             }
-            unmake(s);
+            release_run(s);
             if (maker_.used_memory() >= slot_size) {
                 break;
             }
@@ -93,7 +93,7 @@ private:
     }
 
     /// One of so many slots, of whatever class it was; nullptr when there is none.
-    OwnerLine *remake_long(unsigned slots, unsigned size_class, unsigned heap) {
+    OwnerLine *make_long_from_empty(unsigned slots, unsigned size_class, unsigned heap) {
         OwnerLine *s = nullptr;
         if (stock_.empty_bytes() != 0) {
             const unsigned last = Maker::last_class_of(slots);
@@ -103,7 +103,7 @@ private:
             }
         }
         if (s != nullptr) {
-            reformat(s, size_class, heap);
+            change_class(s, size_class, heap);
         }
         return s;
     }
@@ -121,7 +121,7 @@ private:
         }
     }
 
-    OwnerLine *take_any(unsigned heap = nobody_) {
+    OwnerLine *take_any(unsigned heap = no_heap_) {
         if (CAIRN_LIKELY(stock_.empty_bytes() == 0)) {
             return nullptr;
         }
@@ -129,12 +129,12 @@ private:
         return stock_.take_any_empty(heap);
     }
 
-    void unmake(OwnerLine *s) {
+    void release_run(OwnerLine *s) {
         superblock::check_all_free(s);
-        maker_.unmake(s);
+        maker_.release_run(s);
     }
 
-    static constexpr unsigned nobody_ = 0;
+    static constexpr unsigned no_heap_ = 0;
 
     Maker &maker_;
     Stock<Classes, Discipline> &stock_;

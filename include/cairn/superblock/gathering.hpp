@@ -3,13 +3,13 @@
 // Gathering: remote frees of one superblock after another in few operations. A heap links the blocks that its thread frees of
 // others' superblocks, and gives each chain back as a whole.
 //
-// Adds:    a place for each of some size classes, with a superblock and the chain of its blocks.
+// Adds:    a chain for each of some size classes, with a superblock and the chain of its blocks.
 // Needs:   free_remote, and SharedLine::gather.
 // Keeps:   a chain begins with the second free of its superblock in a row, so frees that go here and there wait for nothing. A chain is at
 //          most SharedLine::gather blocks long, all of them together take no more than `most_bytes`. Its blocks are live for
 //          everybody, and marked as free: a second free of one is known by `holds`.
 // Threads: one at a time (ThreadHeap), but for `holds` and `count_as_free`: any.
-// Cost:    two writes to the block, one to the place; a compare-exchange a chain.
+// Cost:    two writes to the block, one to the chain; a compare-exchange a chain.
 // Source:  snmalloc gathers what it sends to another thread: Liétar and others, "snmalloc: a message passing allocator", 2019. Here
 //          the superblock is the address, and nobody forwards.
 #pragma once
@@ -21,11 +21,11 @@ namespace cairn {
 
 class Gathering {
 public:
-    using Place = GatheredChain;
+    using Chain = GatheredChain;
     using Left = superblock::RemoteFree; ///< what a chain that was given back leaves to do
 
-    static constexpr unsigned places = 32;
-    static constexpr std::size_t most_bytes = places * Place::most_bytes;
+    static constexpr unsigned chains = 32;
+    static constexpr std::size_t most_bytes = chains * Chain::most_bytes;
 
     /// What several leave to do: for later, when no lock is held and no section is on.
     class AllLeft {
@@ -35,7 +35,7 @@ public:
         const Left *end() const { return left_ + count_; }
 
     private:
-        Left left_[places];
+        Left left_[chains];
         unsigned count_ = 0;
     };
 
@@ -45,14 +45,14 @@ public:
     void open() { open_ = true; }
     bool is_open() const { return open_; }
 
-    Place &place_of(const SharedLine *shared) { return places_[shared->size_class % places]; }
+    Chain &chain_of(const SharedLine *shared) { return chains_[shared->size_class % chains]; }
 
     /// For who looks at all chains while nobody changes them.
     template <class Look>
     void for_each(Look look) const {
-        for (const Place &place : places_) {
-            if (!place.empty()) {
-                look(place);
+        for (const Chain &chain : chains_) {
+            if (!chain.empty()) {
+                look(chain);
             }
         }
     }
@@ -60,9 +60,9 @@ public:
     /// All chains.
     AllLeft give_all() {
         AllLeft all;
-        for (Place &place : places_) {
-            if (!place.empty()) {
-                all.add(place.give());
+        for (Chain &chain : chains_) {
+            if (!chain.empty()) {
+                all.add(chain.give());
             }
         }
         return all;
@@ -70,14 +70,14 @@ public:
 
     /// For statistics, in which the superblocks' counts have what is gathered as live. Any thread: what changes meanwhile may be missing.
     void count_as_free(Statistics &out) const {
-        for_each([&](const Place &place) {
-            const OwnerLine *const s = place.superblock();
-            if (s == nullptr) { // its place is being used for the first time
+        for_each([&](const Chain &chain) {
+            const OwnerLine *const s = chain.superblock();
+            if (s == nullptr) { // its chain is being used for the first time
                 return;
             }
             SizeClassStatistics &c = out.by_class[s->size_class % out.size_classes];
-            const std::uint64_t blocks = place.count();
-            if (blocks <= Place::most_blocks && blocks <= c.live_blocks) {
+            const std::uint64_t blocks = chain.count();
+            if (blocks <= Chain::most_blocks && blocks <= c.live_blocks) {
                 c.live_blocks -= blocks;
                 c.free_blocks += blocks;
                 out.small_live -= blocks * c.block_size;
@@ -85,24 +85,24 @@ public:
         });
     }
 
-    /// The places in turn: who gives back one a slow path keeps no chain for long.
-    Place &next() { return places_[next_++ % places]; }
+    /// The chains in turn: who gives back one a slow path keeps no chain for long.
+    Chain &next() { return chains_[next_++ % chains]; }
 
     /// Whether `block` of the superblock is in a chain here.
-    bool holds(const OwnerLine *s, std::uintptr_t block) { return place_of(shared_of(s)).holds(s, block); }
+    bool holds(const OwnerLine *s, std::uintptr_t block) { return chain_of(shared_of(s)).holds(s, block); }
 
     /// In the child of a fork, whose thread is not there: before blocks are counted.
     void publish_after_fork() {
-        for (Place &place : places_) {
-            if (place.sound()) {
-                place.give();
+        for (Chain &chain : chains_) {
+            if (chain.sound()) {
+                chain.give();
             }
-            place.forget();
+            chain.forget();
         }
     }
 
 private:
-    Place places_[places];
+    Chain chains_[chains];
     unsigned next_ = 0;
     bool open_ = false;
 };

@@ -63,13 +63,13 @@ public:
 
     /// A superblock without any carved block, owned by `heap`, made of one without live blocks; nullptr where there is none, or where
     /// fresh() takes used memory.
-    OwnerLine *remake(unsigned size_class, unsigned heap, void *owner) {
-        return owned(empties_.remake(size_class, heap), owner);
+    OwnerLine *make_from_empty(unsigned size_class, unsigned heap, void *owner) {
+        return owned(empties_.make_from_empty(size_class, heap), owner);
     }
 
     /// The same from a run, where there was nothing to remake; nullptr when out of memory.
-    OwnerLine *fresh(unsigned size_class, unsigned heap, void *owner) {
-        return owned(empties_.make(size_class, heap), owner);
+    OwnerLine *make_from_run(unsigned size_class, unsigned heap, void *owner) {
+        return owned(empties_.make_from_run(size_class, heap), owner);
     }
 
     void make_room(std::size_t bytes) {
@@ -95,8 +95,8 @@ public:
     std::size_t free_touched() const { return stock_.empty_touched() + maker_.used_memory(); }
 
     /// Formats an empty superblock of the caller's for another class.
-    void recycle(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
-        empties_.reformat(s, size_class, heap);
+    void change_class(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
+        empties_.change_class(s, size_class, heap);
         owned(s, owner);
     }
 

@@ -93,12 +93,12 @@ public:
         remote_of(s)->word.store(RemoteWord::owned_by(heap), std::memory_order_relaxed);
         s->freed_by_others.store(false, std::memory_order_relaxed);
         shared_of(s)->freed_by_others.store(false, std::memory_order_relaxed);
-        segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::rest);
+        segment->set_kinds(slot + 1, s->slots - 1u, SlotKind::tail);
         segment->set_kinds(slot, 1, SlotKind::superblock);
     }
 
     /// Takes back a superblock without live blocks.
-    void unmake(OwnerLine *s) { runs_.release(s, /*clean=*/false, span_of(s) - s->touched); }
+    void release_run(OwnerLine *s) { runs_.release(s, /*clean=*/false, span_of(s) - s->touched); }
 
     /// The same, and what it has touched goes back.
     void purge(OwnerLine *s) {

@@ -46,7 +46,7 @@ public:
             list_.remove(s);
             adopt_locked(s, empties);
         }
-        unmake(empties);
+        release_run(empties);
     }
 
     void forget() {
@@ -67,7 +67,7 @@ private:
             list_ = told;
             any_.store(false, std::memory_order_relaxed);
         }
-        unmake(empties);
+        release_run(empties);
     }
 
     void adopt_locked(OwnerLine *s, LineList &empties) {
@@ -77,10 +77,10 @@ private:
         s->accounted != 0 ? stock_.put(s, 0) : empties.push_front(s);
     }
 
-    void unmake(LineList &empties) {
+    void release_run(LineList &empties) {
         while (OwnerLine *const s = empties.front()) {
             empties.remove(s);
-            maker_.unmake(s);
+            maker_.release_run(s);
         }
     }
 

@@ -23,7 +23,7 @@ inline constexpr std::uintptr_t no_thread_heap = 3;
 /// live block.
 CAIRN_INLINE bool has_superblock_at(std::uintptr_t address) {
     const SlotKind kind = Segment::of(address)->kind(Segment::slot_of(address));
-    return kind == SlotKind::superblock || kind == SlotKind::rest;
+    return kind == SlotKind::superblock || kind == SlotKind::tail;
 }
 
 /// quick_find, of an address of a segment's, whose slot has the line `shared`.
@@ -32,7 +32,7 @@ CAIRN_INLINE OwnerLine *quick_find_at(SharedLine *shared, std::uintptr_t block) 
     const void *const owner = shared->owner.load(std::memory_order_relaxed);
     const bool is_there =
         owner != nullptr ? (address_of(owner) & no_thread_heap) != no_thread_heap : has_superblock_at(block);
-    return CAIRN_LIKELY(is_there && is_block_start(shared, block - shared->first) &&
+    return CAIRN_LIKELY(is_there && is_block_start(shared, block - shared->first_block) &&
                         !may_be_free(block, shared))
                ? owner_line_of(first_line(shared))
                : nullptr;
@@ -48,7 +48,7 @@ CAIRN_INLINE OwnerLine *quick_find_large(SharedLine *shared, std::uintptr_t bloc
     // relaxed: as above
     const bool is_live = Segment::of(block)->kind(Segment::slot_of(block)) == SlotKind::large &&
                          shared->starts_below.load(std::memory_order_relaxed) == Segment::live &&
-                         shared->first == block;
+                         shared->first_block == block;
     return CAIRN_LIKELY(is_live) ? owner_line_of(shared) : nullptr;
 }
 

@@ -17,9 +17,9 @@ namespace cairn::superblock {
 
 /// Of a superblock without live blocks: the ones that others have freed were counted, and are in no list any more. Without them
 /// the list is not whole.
-inline void make_whole(OwnerLine *s) {
+inline void carve_again_if_incomplete(OwnerLine *s) {
     if (s->live() != 0) {
-        cut_anew(s);
+        carve_again(s);
     }
 }
 
@@ -38,9 +38,9 @@ inline bool is_in_order(const OwnerLine *s) {
 }
 
 /// The list is whole, or empty, and there is nothing to be kept or cut.
-inline void renew(OwnerLine *s) {
+inline void carve_again_if_unordered(OwnerLine *s) {
     if (!is_end(s->free) && !is_in_order(s)) {
-        cut_anew(s);
+        carve_again(s);
     }
 }
 

@@ -134,7 +134,7 @@ private:
     }
 
     void put_empty(OwnerLine *s) {
-        superblock::make_whole(s);
+        superblock::carve_again_if_incomplete(s);
         s->place = Place::empty;
         empties_[s->size_class][s->last_heap % ways_].push_front(s);
         ways_of_[s->size_class] |= static_cast<std::uint8_t>(1u << s->last_heap % ways_);

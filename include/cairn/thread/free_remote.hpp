@@ -64,7 +64,7 @@ CAIRN_INLINE bool gather(Heap &heap, GatheredChain &chain, const SharedLine *sha
 template <class Heap>
 CAIRN_INLINE bool join_chain(Heap &heap, const OwnerLine *s, std::uintptr_t block) {
     const SharedLine *const shared = shared_of(s);
-    const bool joined = begin_gathering(heap) && heap.gathering().place_of(shared).join(s, shared, block);
+    const bool joined = begin_gathering(heap) && heap.gathering().chain_of(shared).join(s, shared, block);
     heap.presence().end();
     return joined;
 }
@@ -73,7 +73,7 @@ CAIRN_INLINE bool join_chain(Heap &heap, const OwnerLine *s, std::uintptr_t bloc
 template <class Heap, class Tell>
 void free_remote(Heap &heap, OwnerLine *s, std::uintptr_t block, Tell tell) {
     const SharedLine *const shared = shared_of(s);
-    GatheredChain &chain = heap.gathering().place_of(shared);
+    GatheredChain &chain = heap.gathering().chain_of(shared);
     if (chain.is_of(s)) {
         if (gather(heap, chain, shared, block, tell)) {
             return;

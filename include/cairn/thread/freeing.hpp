@@ -70,7 +70,7 @@ private:
         if (shared->owner.load(std::memory_order_relaxed) == Heap::Notice::hidden(heap)) {
             OwnerLine *const s = owner_line_of(first_line(shared));
             if (CAIRN_LIKELY(!heap->presence().fenced()) &&
-                is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first, block)) {
+                is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first_block, block)) {
                 const bool due = heap->free_local(s, block);
                 heap->presence().end();
                 return CAIRN_UNLIKELY(due) ? self.check(heap, s) : void();

@@ -80,7 +80,7 @@ public:
     }
 
     /// 0 if next_inactive() has told of all; else so many calls are a look at each heap.
-    unsigned attended() {
+    unsigned heaps_to_check() {
         const sync::Guard hold(lock_);
         Heap *heap = made_ > 1 ? all_ : nullptr;
         while (heap != nullptr && heap->attendance.was_told() && !owes(heap)) {

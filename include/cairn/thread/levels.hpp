@@ -89,13 +89,13 @@ public:
     }
 
     /// Whether there may be something to come for with retire_inactive(), sooner or later.
-    bool attended() { return registry_.attended() != 0; }
+    bool has_heaps_to_check() { return registry_.heaps_to_check() != 0; }
 
     /// One tick of the purge clock: what heaps keep whose threads stay away, twice, since one may have had blocks of another's; then,
     /// when there is a surplus, what lay unused since the last tick.
     void retire_inactive() {
-        retire_inactive_heaps(registry_, registry_.attended());
-        retire_inactive_heaps(registry_, registry_.attended());
+        retire_inactive_heaps(registry_, registry_.heaps_to_check());
+        retire_inactive_heaps(registry_, registry_.heaps_to_check());
     }
     void purge_idle(std::size_t keep) {
         large_.give_up_spares();

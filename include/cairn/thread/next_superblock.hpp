@@ -26,21 +26,21 @@ template <class Global>
 void make_ready(const Holdings<Global> &holdings, OwnerLine *s) {
     constexpr std::size_t very_many = 6; // times as many as may keep all
     if (holdings.share(slot_size) >= slot_size / very_many) {
-        superblock::renew(s);
+        superblock::carve_again_if_unordered(s);
     } else {
-        superblock::cut_anew(s);
+        superblock::carve_again(s);
     }
 }
 
 /// An empty superblock of the heap's, formatted anew if it was of another class. Not while a notice about it is on its way.
 template <class Global>
-OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
+OwnerLine *empty_superblock(Holdings<Global> &holdings, unsigned c) {
     OwnerLine *const s = holdings.places().empty_for(c, Global::Maker::slots_of_class(c));
     if (s == nullptr) {
         return nullptr;
     }
     superblock::take_remote(s); // from here on nobody can queue it
-    superblock::make_whole(s);
+    superblock::carve_again_if_incomplete(s);
     if (RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}.queued()) {
         return nullptr;
     }
@@ -50,7 +50,7 @@ OwnerLine *recycled_superblock(Holdings<Global> &holdings, unsigned c) {
         return s;
     }
     holdings.leave(s); // with the class it has other blocks to hold
-    holdings.global().recycle(s, c, holdings.number(), holdings.heap());
+    holdings.global().change_class(s, c, holdings.number(), holdings.heap());
     holdings.join(s);
     return s;
 }
@@ -82,7 +82,7 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     if (OwnerLine *s = holdings.places().take_fullest(c)) {
         return s;
     }
-    if (OwnerLine *s = recycled_superblock(holdings, c)) {
+    if (OwnerLine *s = empty_superblock(holdings, c)) {
         return s;
     }
     Global &global = holdings.global();
@@ -90,11 +90,11 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     if (s != nullptr && s->accounted == 0) {
         make_ready(holdings, s);
     }
-    s = s != nullptr ? s : global.remake(c, holdings.number(), holdings.heap());
+    s = s != nullptr ? s : global.make_from_empty(c, holdings.number(), holdings.heap());
     if (s == nullptr && growth == Growth::after_visits && must_visit_first(global, c)) {
         return nullptr;
     }
-    s = s != nullptr ? s : global.fresh(c, holdings.number(), holdings.heap());
+    s = s != nullptr ? s : global.make_from_run(c, holdings.number(), holdings.heap());
     if (s == nullptr) {
         return growth == Growth::now ? one_of_the_full(holdings, c) : nullptr;
     }

@@ -25,7 +25,7 @@ public:
 
     /// The calling thread's heap; before it has one, a heap that owns nothing and serves nothing.
     CAIRN_INLINE static Heap *mine() { return mine_; }
-    bool attached() const { return mine_ != &nobody_ && mine_ != &over_; }
+    bool attached() const { return mine_ != &unattached_ && mine_ != &ended_; }
 
     /// The same for a free that mine() does not serve. A thread that frees has a heap even if it never allocates: many
     /// such threads would all leave their marks in the one that is nobody's.
@@ -37,7 +37,7 @@ public:
     }
 
     /// Whether mine() is such a heap already.
-    bool serves_frees() const { return mine_ != &nobody_; }
+    bool serves_frees() const { return mine_ != &unattached_; }
 
     /// A block of a size class, from the slow path of the thread's heap or of the shared one. nullptr also when visits come
     /// first.
@@ -64,7 +64,7 @@ public:
         if (!attached()) {
             return false;
         }
-        mine_ = &over_;
+        mine_ = &ended_;
         levels_.close(heap);
         return true;
     }
@@ -92,9 +92,10 @@ private:
         return true;
     }
 
-    static inline constinit Heap nobody_{}; ///< of threads that have had none yet
-    static inline constinit Heap over_{};   ///< of threads that have given theirs back
-    static inline thread_local constinit Heap *mine_ __attribute__((tls_model("initial-exec"))) = &nobody_;
+    static inline constinit Heap unattached_{}; ///< of threads that have had none yet
+    static inline constinit Heap ended_{};      ///< of threads that have given theirs back
+    static inline thread_local constinit Heap *mine_ __attribute__((tls_model("initial-exec"))) =
+        &unattached_;
 
     Levels &levels_;
     sync::Lock shared_guard_{sync::Rank::thread_heap};

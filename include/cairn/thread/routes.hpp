@@ -38,7 +38,7 @@ public:
     }
 
     /// The calling thread ends: its heap goes to the next one.
-    void detach() { threads_.detach() ? note_surplus() : void(); }
+    void detach() { threads_.detach() ? handle_surplus() : void(); }
 
     /// Gives free memory back to the operating system now. Bytes given back.
     std::size_t trim(std::size_t keep) {
@@ -72,9 +72,9 @@ protected:
         return shared_of(found.line)->block_size;
     }
 
-    void note_growth() { CAIRN_UNLIKELY(levels_.after_growth(threads_.mine())) ? Hooks::grew() : void(); }
+    void handle_growth() { CAIRN_UNLIKELY(levels_.after_growth(threads_.mine())) ? Hooks::grew() : void(); }
 
-    void note_surplus() {
+    void handle_surplus() {
         if (levels_.has_surplus(surplus_limit(), threads_.mine()->holdings().number())) {
             Hooks::surplus();
         }
@@ -84,7 +84,7 @@ protected:
         void *p = threads_.malloc_class(c, Growth::after_visits);
         p = CAIRN_LIKELY(p != nullptr) ? p : malloc_after_visits(c);
         tell(threads_.mine()->give_next_gathered());
-        note_growth();
+        handle_growth();
         return p;
     }
 
@@ -111,7 +111,7 @@ protected:
         }
         void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
         p = p != nullptr || !give_up_caches() ? p : levels_.long_blocks().malloc(size, alignment, clean);
-        note_growth();
+        handle_growth();
         return p;
     }
 
@@ -133,7 +133,7 @@ protected:
     }
 
     CAIRN_NOINLINE void free_long(const Found &found, void *p, Heap *heap) {
-        levels_.long_blocks().free(found, p, heap->holdings().number()) ? note_surplus() : void();
+        levels_.long_blocks().free(found, p, heap->holdings().number()) ? handle_surplus() : void();
     }
 
     void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
@@ -147,7 +147,7 @@ protected:
 
     CAIRN_NOINLINE void check(Heap *heap, OwnerLine *s) {
         if (heap->check(s)) {
-            note_surplus();
+            handle_surplus();
             note_return(heap->attendance);
         }
     }
@@ -163,7 +163,7 @@ protected:
     CAIRN_INLINE void tell(const Gathering::Left &left) {
         if (CAIRN_UNLIKELY(!left.is_done())) {
             tell_now(levels_.registry(), levels_.global(), left);
-            note_surplus();
+            handle_surplus();
             Hooks::returned(); // its owner may stay away
         }
     }

@@ -88,12 +88,12 @@ public:
         return gathering_.give_all();
     }
     Gathering::Left give_next_gathered() {
-        Gathering::Place &place = gathering_.next();
-        if (CAIRN_LIKELY(place.empty())) {
+        Gathering::Chain &chain = gathering_.next();
+        if (CAIRN_LIKELY(chain.empty())) {
             return {};
         }
         const Inside inside(*this);
-        return place.empty() ? Gathering::Left{} : place.give(); // a visitor may have come
+        return chain.empty() ? Gathering::Left{} : chain.give(); // a visitor may have come
     }
     Gathering &gathering() { return gathering_; }
 
