@@ -20,6 +20,8 @@
 
 #include <cairn/layer/obstack_chunks.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <Heap Super, std::size_t ChunkSize = 4_KiB>

@@ -12,6 +12,8 @@
 
 #include <cairn/layer/boundary_tag.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 /// Blocks follow each other without a gap where that is possible, free does nothing, clear gives all back.

@@ -15,6 +15,9 @@
 #include <cairn/run/run_heap.hpp>
 #include <cairn/superblock/carving.hpp>
 
+#include <algorithm>
+#include <bit>
+
 namespace cairn {
 
 template <class Classes>
