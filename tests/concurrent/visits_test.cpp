@@ -30,7 +30,13 @@ struct TestLife {
     static void returned() {}
 };
 struct Heap : cairn::Flagship<TestLife> {
-    bool in_section() const { return this->Routes::threads_.mine()->presence().owner_is_in_section(); }
+    /// Whether the calling thread is in a short section, as a visiting thread would see it.
+    bool in_section() const {
+        const cairn::sync::Presence &presence = this->Routes::threads_.mine()->presence();
+        cairn::sync::Presence::Thing at = cairn::sync::Presence::nothing;
+        presence.owner_uses(at);
+        return at != cairn::sync::Presence::nothing && !presence.owner_is_inside();
+    }
 };
 constinit Heap heap;
 

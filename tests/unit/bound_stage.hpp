@@ -129,7 +129,9 @@ public:
                 live_ += Limits::span_per_block(c);
                 peak_ = std::max(peak_, live_);
                 peaks_[c] = std::max(peaks_[c], of_class_[c] += Limits::span_per_block(c));
-                const auto before = subject_.levels().global().counters();
+                auto &global = subject_.levels().global();
+                const std::size_t made_before = global.maker().made();
+                const std::size_t given_before = global.counters().to_global;
                 most_resident_ = std::max(most_resident_, subject_.levels().resident_bytes());
                 const std::size_t unused = subject_.levels().surplus_bytes();
                 const std::size_t size = Classes::size_of(c);
@@ -138,11 +140,12 @@ public:
                 ASSERT_NE(p, nullptr);
                 mine.push_back({p, superblock_of(p)});
                 segments_.insert(Segment::of(address_of(p)));
-                if (const auto now = subject_.levels().global().counters(); now.fresh != before.fresh) {
+                if (global.maker().made() != made_before) {
                     const bool grown = subject_.levels().resident_bytes() > most_resident_ &&
                                        unused < Limits::span_of_class(c) &&
                                        !subject_.levels().runs().line().is_small();
-                    look(grown ? heaps_[t] : nullptr, now.to_global == before.to_global ? c : Classes::count);
+                    look(grown ? heaps_[t] : nullptr,
+                         global.counters().to_global == given_before ? c : Classes::count);
                 }
             }
         });

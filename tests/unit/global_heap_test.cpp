@@ -142,7 +142,7 @@ TEST_F(GlobalHeapTest, AFreshSuperblockFitsItsClass) {
             EXPECT_EQ(kind(s + slot), SlotKind::tail);
         }
     }
-    EXPECT_EQ(global_->counters().fresh, Classes::count);
+    EXPECT_EQ(global_->maker().made(), Classes::count);
 }
 
 TEST_F(GlobalHeapTest, EachHasASecretOfItsOwn) {

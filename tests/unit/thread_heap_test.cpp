@@ -80,11 +80,11 @@ TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBefor
     }
     blocks.push_back(heap_.malloc_class(c));
     OwnerLine *const fullest = superblock_of(blocks[20]);
-    const std::size_t fresh = global_->counters().fresh;
+    const std::size_t fresh = global_->maker().made();
     for (int i = 0; i < 8; ++i) {
         blocks.push_back(heap_.malloc_class(c));
     }
-    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_EQ(global_->maker().made(), fresh);
     EXPECT_TRUE(superblock_of(blocks[64]) == fullest ||
                 superblock_of(blocks[64]) == superblock_of(blocks[40]))
         << "the fullest first";
@@ -97,7 +97,7 @@ TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBefor
     Heap &next = heaps_[1];
     void *const p = next.malloc_class(c);
     EXPECT_EQ(superblock_of(p), superblock_of(blocks[4]));
-    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_EQ(global_->maker().made(), fresh);
     EXPECT_EQ(global_->counters().from_global, 1u);
 }
 
@@ -281,10 +281,10 @@ TEST_F(ThreadHeapTest, AnEmptySuperblockServesAnotherClass) {
     for (void *const p : blocks) {
         free(heap_, p);
     }
-    const std::size_t fresh = global_->counters().fresh;
+    const std::size_t fresh = global_->maker().made();
     ASSERT_NE(heap_.holdings().places().empty(), nullptr);
     EXPECT_NE(heap_.malloc_class(Classes::class_of(400)), nullptr);
-    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_EQ(global_->maker().made(), fresh);
     expect_accounts(heap_);
 }
 
@@ -301,7 +301,7 @@ TEST_F(ThreadHeapTest, ASuperblockThatOthersHaveEmptiedServesItsOwnClassAndAnoth
         for (void *const p : blocks) {
             free(heaps_[1], p);
         }
-        const std::size_t fresh = global_->counters().fresh;
+        const std::size_t fresh = global_->maker().made();
         std::vector<void *> rest{last};
         void *p = heap_.malloc_class(wanted);
         for (; superblock_of(p) == superblock_of(last); p = heap_.malloc_class(wanted)) {
@@ -316,7 +316,7 @@ TEST_F(ThreadHeapTest, ASuperblockThatOthersHaveEmptiedServesItsOwnClassAndAnoth
              next += Classes::size_of(wanted)) {
             ASSERT_EQ(address_of(heap_.malloc_class(wanted)), next) << "each block once, in order of address";
         }
-        EXPECT_EQ(global_->counters().fresh, fresh);
+        EXPECT_EQ(global_->maker().made(), fresh);
         expect_accounts(heap_);
         heap_.hand_over();
     }
@@ -592,12 +592,12 @@ TEST_F(ThreadHeapTest, WhatOthersFreedIsTakenBeforeMoreMemory) {
     for (std::size_t i = 0; i < slot_size / 48; ++i) {
         blocks.push_back(heap_.malloc_class(c));
     }
-    const std::size_t fresh = global_->counters().fresh;
+    const std::size_t fresh = global_->maker().made();
     free(heaps_[1], blocks[7]); // one alone: nobody is told
     EXPECT_EQ(heap_.malloc_class(c), blocks[7]);
-    EXPECT_EQ(global_->counters().fresh, fresh);
+    EXPECT_EQ(global_->maker().made(), fresh);
     EXPECT_NE(heap_.malloc_class(c), nullptr);
-    EXPECT_EQ(global_->counters().fresh, fresh + 1);
+    EXPECT_EQ(global_->maker().made(), fresh + 1);
 }
 
 TEST_F(ThreadHeapTest, OutOfMemoryIsAnAnswer) {

@@ -32,7 +32,6 @@ public:
     struct Counters {
         std::size_t to_global = 0;
         std::size_t from_global = 0;
-        std::size_t fresh = 0;
     };
 
     explicit constexpr GlobalHeap(RunHeap &runs) : maker_(runs) {}
@@ -119,9 +118,7 @@ public:
 
     Counters counters() {
         const sync::Glance hold(lock_);
-        Counters c = counters_;
-        c.fresh = maker_.made();
-        return c;
+        return counters_;
     }
 
     Maker &maker() { return maker_; }

@@ -97,11 +97,8 @@ public:
         return known;
     }
 
-    /// Hints. relaxed: what they say may be over.
+    /// A hint. relaxed: what it says may be over.
     bool owner_is_inside() const { return mark_.load(std::memory_order_relaxed) == inside(); }
-    bool owner_is_in_section() const {
-        return mark_.load(std::memory_order_relaxed) != nothing && !owner_is_inside();
-    }
 
     /// For an object that nobody owns at present, which the caller has made sure of: keeps visitors out.
     Lock &lock() { return lock_; }

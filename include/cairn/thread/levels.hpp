@@ -130,7 +130,7 @@ public:
         const typename Global::Counters moved = global_.counters();
         out.superblocks_to_global = moved.to_global;
         out.superblocks_from_global = moved.from_global;
-        out.superblocks_fresh = moved.fresh;
+        out.superblocks_fresh = global_.maker().made();
         registry_.statistics(out);
     }
 
