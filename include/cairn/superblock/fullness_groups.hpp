@@ -14,7 +14,6 @@
 #include <cairn/run/segment.hpp>
 
 #include <bit>
-#include <utility>
 
 namespace cairn {
 
@@ -27,9 +26,11 @@ public:
     /// 0: less than a sixth of the blocks live ... 5: nearly full. Comparisons: a division takes longer than all the rest of
     /// insert.
     static unsigned group_of(unsigned live, unsigned capacity) {
-        return [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) {
-            return (... + unsigned{live * groups >= (I + 1) * capacity});
-        }(std::make_integer_sequence<unsigned, groups - 1>());
+        unsigned group = 0;
+        for (unsigned g = 1; g < groups; ++g) {
+            group += live * groups >= g * capacity;
+        }
+        return group;
     }
 
     void insert(OwnerLine *s) {
