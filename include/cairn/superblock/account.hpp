@@ -23,6 +23,11 @@ inline std::uint32_t held_by(const OwnerLine *s) {
     return s->touched < blocks ? s->touched : blocks;
 }
 
+/// Bytes of the touched blocks of a superblock that are free if `live` blocks are live.
+inline std::uint32_t free_bytes(const OwnerLine *s, std::uint32_t live) {
+    return held_by(s) - live * shared_of(s)->block_size;
+}
+
 } // namespace superblock
 
 template <class Classes, class Discipline>

@@ -36,7 +36,7 @@ public:
             return put_empty(s);
         }
         places_.put(s);
-        free_bytes_ += free_bytes_of(s);
+        free_bytes_ += superblock::free_bytes(s, s->accounted);
         uncarved_[s->size_class] += is_uncarved(s);
     }
 
@@ -112,15 +112,11 @@ public:
 private:
     static constexpr unsigned ways_ = 8; ///< as many as a byte has bits, for take_empty
 
-    static std::size_t free_bytes_of(const OwnerLine *s) {
-        return superblock::held_by(s) - std::size_t{s->accounted} * shared_of(s)->block_size;
-    }
-
     static bool is_uncarved(const OwnerLine *s) { return s->carved != shared_of(s)->capacity; }
 
     /// One with live blocks is in `places_` no more.
     void leave(const OwnerLine *s) {
-        free_bytes_ -= free_bytes_of(s);
+        free_bytes_ -= superblock::free_bytes(s, s->accounted);
         uncarved_[s->size_class] -= is_uncarved(s);
     }
 

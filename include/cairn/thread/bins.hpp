@@ -67,7 +67,7 @@ public:
         Slack all;
         for (unsigned c = 0; c < SizeClasses; ++c) {
             if (!is_empty(c)) {
-                const std::uint32_t free_bytes = free_bytes_of(at(c));
+                const std::uint32_t free_bytes = superblock::free_bytes(at(c), superblock::live_now(at(c)));
                 all.bins[all.count++] = {free_bytes, c};
                 all.free_bytes += free_bytes;
             }
@@ -84,12 +84,14 @@ public:
 private:
     void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
 
-    static std::uint32_t free_bytes_of(const OwnerLine *s) {
-        return superblock::held_by(s) - superblock::live_now(s) * shared_of(s)->block_size;
-    }
-
-    static inline constinit OwnerLine nothing_{
-        1, 0, 0, 0, 0, 0, nullptr, nullptr, 0, 1, 0, 0, Place::nowhere, false, 0, 0, 0};
+    /// The superblock of an empty bin: one slot, and no block, for ever.
+    struct Nothing : OwnerLine {
+        constexpr Nothing() : OwnerLine{} {
+            free = 1; // an end mark
+            slots = 1;
+        }
+    };
+    static inline constinit Nothing nothing_;
 
     mutable OwnerLine *current_[SizeClasses]; ///< mutable for atomic_ref
 };
