@@ -39,12 +39,11 @@ public:
 
     /// A block of the chain's superblock. True when the chain is as long as it may be.
     bool add(const SharedLine *shared, std::uintptr_t block) {
-        const auto offset = static_cast<std::uint32_t>(block % slot_size);
         const std::uint32_t before = count();
-        superblock::word_of(block) = shared->key ^ (before != 0 ? first() : superblock::end_mark(0));
-        last_ = before != 0 ? last_ : offset;
-        first_.store(offset, std::memory_order_relaxed);
-        count_.store(before + 1, std::memory_order_relaxed);
+        if (before == 0) {
+            last_ = static_cast<std::uint32_t>(block % slot_size);
+        }
+        push(shared, block, before != 0 ? first() : superblock::end_mark(0), before);
         return before + 1 >= shared->gather;
     }
 
@@ -54,9 +53,7 @@ public:
         if (!is_of(s) || before == 0 || before + 1 >= shared->gather) {
             return false;
         }
-        superblock::word_of(block) = shared->key ^ first();
-        first_.store(static_cast<std::uint32_t>(block % slot_size), std::memory_order_relaxed);
-        count_.store(before + 1, std::memory_order_relaxed);
+        push(shared, block, first(), before);
         return true;
     }
 
@@ -92,6 +89,14 @@ public:
 
 private:
     static constexpr std::uint32_t on_its_way_ = 1u << 31;
+
+    /// Puts the block in front of a chain of `before` blocks. `next`: the offset of the block behind it, or the end mark.
+    CAIRN_INLINE void push(const SharedLine *shared, std::uintptr_t block, std::uint64_t next,
+                           std::uint32_t before) {
+        superblock::word_of(block) = shared->key ^ next;
+        first_.store(static_cast<std::uint32_t>(block % slot_size), std::memory_order_relaxed);
+        count_.store(before + 1, std::memory_order_relaxed);
+    }
 
     // relaxed, all: others but look for a block (holds); what a visitor does is ordered by sync::Presence.
     std::uint32_t first() const { return first_.load(std::memory_order_relaxed); }
