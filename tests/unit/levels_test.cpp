@@ -85,7 +85,7 @@ TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
     levels_->registry().close(heap_, refused_);
     ASSERT_TRUE(heap_->inbox().idle());
     EXPECT_NE(remote().owner(), 0u);
-    tell(levels_->registry(), levels_->global(), told_);
+    tell_now(levels_->registry(), levels_->global(), told_);
     expect_handed_over();
 }
 

@@ -29,9 +29,10 @@ public:
     /// used memory would do.
     OwnerLine *make_from_empty(unsigned size_class, unsigned heap) {
         const unsigned slots = Maker::slots_of_class(size_class);
-        return slots != 1                         ? make_long_from_empty(slots, size_class, heap)
-               : maker_.used_memory() < slot_size ? make_short_from_empty(size_class, heap)
-                                                  : nullptr;
+        if (slots != 1) {
+            return make_long_from_empty(slots, size_class, heap);
+        }
+        return maker_.used_memory() < slot_size ? make_short_from_empty(size_class, heap) : nullptr;
     }
 
     /// The same from a run, where there was nothing to remake.

@@ -71,7 +71,7 @@ struct Emptiness {
     static void rearm(OwnerLine *s) {
         const auto live = static_cast<std::int32_t>(s->live());
         const auto step = static_cast<std::int32_t>(step_of(shared_of(s)->capacity));
-        s->check_at = live == 0 ? -1 : live > step ? live - step : 0;
+        s->check_at = live == 0 ? -1 : std::max(live - step, 0);
         s->frees_until_check = live - s->check_at;
     }
 };

@@ -62,7 +62,11 @@ private:
             LineList told;
             while (OwnerLine *const s = list_.front()) {
                 list_.remove(s);
-                Notices<Discipline>::claim(s) ? adopt_locked(s, empties) : told.push_front(s);
+                if (Notices<Discipline>::claim(s)) {
+                    adopt_locked(s, empties);
+                } else {
+                    told.push_front(s);
+                }
             }
             list_ = told;
             any_.store(false, std::memory_order_relaxed);
@@ -74,7 +78,11 @@ private:
         superblock::recount(s);
         // Who tells of it already, of what was freed since, waits for the lock, and looks for it in the stock: it has a live block then.
         Notices<Discipline>::let_go(s, /*told=*/false);
-        s->accounted != 0 ? stock_.put(s, 0) : empties.push_front(s);
+        if (s->accounted != 0) {
+            stock_.put(s, 0);
+        } else {
+            empties.push_front(s);
+        }
     }
 
     void release_run(LineList &empties) {

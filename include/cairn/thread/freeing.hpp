@@ -36,8 +36,10 @@ public:
         SharedLine *const shared = shared_of(s);
         Heap *const heap = threads_.mine();
         if (is_own(heap, s, shared, heap, block % slot_size, block)) {
-            const bool due = heap->free_local(s, block);
-            return CAIRN_UNLIKELY(due) ? this->check(heap, s) : void();
+            if (CAIRN_UNLIKELY(heap->free_local(s, block))) {
+                this->check(heap, s);
+            }
+            return;
         }
         free_elsewhere(p, *this);
     }
@@ -73,11 +75,17 @@ private:
                 is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first_block, block)) {
                 const bool due = heap->free_local(s, block);
                 heap->presence().end();
-                return CAIRN_UNLIKELY(due) ? self.check(heap, s) : void();
+                if (CAIRN_UNLIKELY(due)) {
+                    self.check(heap, s);
+                }
+                return;
             }
         } else if (OwnerLine *const s = superblock::quick_find_at(shared, block)) {
             // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
-            return join_chain(*heap, s, block) ? void() : self.free_of_others(s, block, heap);
+            if (!join_chain(*heap, s, block)) {
+                self.free_of_others(s, block, heap);
+            }
+            return;
         } else if (OwnerLine *const run = superblock::quick_find_large(shared, block)) {
             heap->presence().end();
             return self.free_long({superblock::Found::large, run}, p, heap);
@@ -98,7 +106,10 @@ private:
             }
             bool due = false;
             if (heap->free_inside(s, block, due)) {
-                return due ? self.check(heap, s) : void();
+                if (due) {
+                    self.check(heap, s);
+                }
+                return;
             }
         }
         self.free_checked(p, heap);

@@ -47,9 +47,7 @@ bool visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of
     } else {
         done = platform::heavy_fence_missing();
     }
-    for (const Gathering::Left &left : all) {
-        tell(registry, heap_of_another.holdings().global(), left);
-    }
+    tell_all(registry, heap_of_another.holdings().global(), all);
     return done;
 }
 
@@ -97,7 +95,9 @@ void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned looks) {
     const std::uint64_t now = platform::monotonic_milliseconds();
     for (unsigned i = 0; i < looks; ++i) {
         if (auto *const heap = registry.next_inactive(now, inactive_after_milliseconds)) {
-            visit_to_retire(registry, *heap) ? void() : heap->attendance.was_refused();
+            if (!visit_to_retire(registry, *heap)) {
+                heap->attendance.was_refused();
+            }
         }
     }
 }

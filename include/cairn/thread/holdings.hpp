@@ -138,7 +138,11 @@ public:
         return held() != before;
     }
 
-    void empty_inbox() { inbox_.empty() ? void() : take_notices(); }
+    void empty_inbox() {
+        if (!inbox_.empty()) {
+            take_notices();
+        }
+    }
 
     /// Accounts for what others have freed. The next step of remote frees sends a new notice.
     void take_notice(OwnerLine *s) {

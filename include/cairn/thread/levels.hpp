@@ -34,9 +34,7 @@ public:
     }
     /// The thread of the heap ends, or has ended.
     void close(Heap *heap) {
-        for (const Gathering::Left &left : heap->give_gathered()) {
-            tell(registry_, global_, left);
-        }
+        tell_all(registry_, global_, heap->give_gathered());
         const bool left = heap->hand_over();
         registry_.close(heap, left);
     }

@@ -80,9 +80,12 @@ public:
     /// Whether so much memory has become free by it that it is time to ask for a surplus.
     CAIRN_INLINE bool free(const Found &found, void *p, unsigned who = 0) {
         using Freed = LargeHeap::Freed;
-        const Freed freed = found.kind == Found::large ? large_.free(found.line, who)
-                            : huge_.free(p)            ? Freed::run
-                                                       : Freed::nothing;
+        Freed freed = Freed::nothing;
+        if (found.kind == Found::large) {
+            freed = large_.free(found.line, who);
+        } else if (huge_.free(p)) {
+            freed = Freed::run;
+        }
         if (freed == Freed::nothing) {
             superblock::invalid("free of", p,
                                 "which is free already or inside a block, or is a cairn_heap's");

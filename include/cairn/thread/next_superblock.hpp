@@ -90,11 +90,15 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
     if (s != nullptr && s->accounted == 0) {
         make_ready(holdings, s);
     }
-    s = s != nullptr ? s : global.make_from_empty(c, holdings.number(), holdings.heap());
-    if (s == nullptr && growth == Growth::after_visits && must_visit_first(global, c)) {
-        return nullptr;
+    if (s == nullptr) {
+        s = global.make_from_empty(c, holdings.number(), holdings.heap());
     }
-    s = s != nullptr ? s : global.make_from_run(c, holdings.number(), holdings.heap());
+    if (s == nullptr) {
+        if (growth == Growth::after_visits && must_visit_first(global, c)) {
+            return nullptr;
+        }
+        s = global.make_from_run(c, holdings.number(), holdings.heap());
+    }
     if (s == nullptr) {
         return growth == Growth::now ? one_of_the_full(holdings, c) : nullptr;
     }

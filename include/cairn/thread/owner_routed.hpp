@@ -137,7 +137,11 @@ private:
             return p;
         }
         if (void *const same = this->levels_.long_blocks().resize(found, p, size)) {
-            size < before ? this->handle_surplus() : this->handle_growth();
+            if (size < before) {
+                this->handle_surplus();
+            } else {
+                this->handle_growth();
+            }
             return same;
         }
         return stays(before, size) ? p : move(p, before, size); // not worth a copy

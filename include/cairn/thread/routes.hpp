@@ -38,7 +38,11 @@ public:
     }
 
     /// The calling thread ends: its heap goes to the next one.
-    void detach() { threads_.detach() ? handle_surplus() : void(); }
+    void detach() {
+        if (threads_.detach()) {
+            handle_surplus();
+        }
+    }
 
     /// Gives free memory back to the operating system now. Bytes given back.
     std::size_t trim(std::size_t keep) {
@@ -72,7 +76,11 @@ protected:
         return shared_of(found.line)->block_size;
     }
 
-    void handle_growth() { CAIRN_UNLIKELY(levels_.after_growth(threads_.mine())) ? Hooks::grew() : void(); }
+    void handle_growth() {
+        if (CAIRN_UNLIKELY(levels_.after_growth(threads_.mine()))) {
+            Hooks::grew();
+        }
+    }
 
     void handle_surplus() {
         if (levels_.has_surplus(surplus_limit(), threads_.mine()->holdings().number())) {
@@ -133,7 +141,9 @@ protected:
     }
 
     CAIRN_NOINLINE void free_long(const Found &found, void *p, Heap *heap) {
-        levels_.long_blocks().free(found, p, heap->holdings().number()) ? handle_surplus() : void();
+        if (levels_.long_blocks().free(found, p, heap->holdings().number())) {
+            handle_surplus();
+        }
     }
 
     void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
@@ -151,7 +161,11 @@ protected:
             note_return(heap->attendance);
         }
     }
-    static void note_return(Attendance &attendance) { attendance.take_missed() ? Hooks::returned() : void(); }
+    static void note_return(Attendance &attendance) {
+        if (attendance.take_missed()) {
+            Hooks::returned();
+        }
+    }
 
     /// What the calling thread has gathered goes back.
     void give_gathered() {

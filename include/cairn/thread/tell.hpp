@@ -32,11 +32,13 @@ CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const s
     }
 }
 
-/// The same, if there is anything.
+/// Delivers the notices that the return of several gathered chains has left to do.
 template <class Global>
-void tell(HeapRegistry<Global> &registry, Global &global, const superblock::RemoteFree &left) {
-    if (!left.is_done()) {
-        tell_now(registry, global, left);
+void tell_all(HeapRegistry<Global> &registry, Global &global, const Gathering::AllLeft &all) {
+    for (const Gathering::Left &left : all) {
+        if (!left.is_done()) {
+            tell_now(registry, global, left);
+        }
     }
 }
 
