@@ -575,7 +575,7 @@ struct Wanted : Base<Threads> {
         }
         for (unsigned i = 0; i < Threads; ++i) {
             Inbox &inbox = this->heap.heaps[i]->inbox();
-            model::check(inbox.freed() < Discipline::slack || on_list[i] == 1 || inbox.idle(),
+            model::check(inbox.freed() < Discipline::slack || on_list[i] == 1 || inbox.is_unowned(),
                          "a heap that owes much was forgotten");
             model::check(on_list[i] <= 1, "a heap is on the list twice");
         }
@@ -799,12 +799,12 @@ struct InboxKernel : Base<2> {
         if (i == 0) {
             inbox.push(first);
             if (Close) {
-                tended |= inbox.idle() ? 1 : 0;
+                tended |= inbox.is_unowned() ? 1 : 0;
             } else {
                 inbox.push(second);
             }
         } else if (Close) {
-            inbox.set_idle(true);
+            inbox.set_unowned(true);
             seen = !inbox.empty();
         } else {
             take();

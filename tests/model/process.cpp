@@ -174,7 +174,7 @@ struct Purged {
     void forget_refused() {}
     bool attended() {
         const sync::Guard hold(lock);
-        return !attendance.was_told();
+        return !attendance.is_reported();
     }
     bool is_absent() { ///< and it is not known yet
         const sync::Guard hold(lock);

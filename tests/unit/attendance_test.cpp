@@ -21,9 +21,9 @@ TEST(Attendance, DueOnceWhenItsThreadHasStayedAway) {
     EXPECT_TRUE(attendance.is_due(110, 10));
     EXPECT_FALSE(attendance.is_due(200, 10)) << "said already";
     EXPECT_TRUE(attendance.is_due(201, 10, /*again=*/true));
-    EXPECT_TRUE(attendance.was_told());
+    EXPECT_TRUE(attendance.is_reported());
     attendance.come_by();
-    EXPECT_FALSE(attendance.was_told()) << "it has come by since";
+    EXPECT_FALSE(attendance.is_reported()) << "it has come by since";
     EXPECT_FALSE(attendance.is_due(300, 10));
     attendance.come_by();
     EXPECT_FALSE(attendance.is_due(310, 10)) << "it has come by in between";
@@ -49,7 +49,7 @@ TEST(Attendance, WhoComesBackIsMissedOnce) {
     EXPECT_TRUE(attendance.is_missed());
     attendance.come_by();
     EXPECT_TRUE(attendance.take_missed());
-    EXPECT_FALSE(attendance.was_told());
+    EXPECT_FALSE(attendance.is_reported());
 }
 
 TEST(Attendance, AnotherThreadIsMissedFromTheStart) {

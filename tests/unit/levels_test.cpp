@@ -69,7 +69,7 @@ protected:
 };
 
 TEST_F(NoticeToTheDead, AVisitorMayTakeTheNoticeInBeforeTheHeapIsIdle) {
-    ASSERT_FALSE(deliver()->idle()) << "so who tells does nothing more";
+    ASSERT_FALSE(deliver()->is_unowned()) << "so who tells does nothing more";
     {
         Visit<Heap> visit(*heap_);
         ASSERT_TRUE(visit);
@@ -83,7 +83,7 @@ TEST_F(NoticeToTheDead, AVisitorMayTakeTheNoticeInBeforeTheHeapIsIdle) {
 
 TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
     levels_->registry().close(heap_, refused_);
-    ASSERT_TRUE(heap_->inbox().idle());
+    ASSERT_TRUE(heap_->inbox().is_unowned());
     EXPECT_NE(remote().owner(), 0u);
     tell_now(levels_->registry(), levels_->global(), told_);
     expect_handed_over();
@@ -91,7 +91,7 @@ TEST_F(NoticeToTheDead, WhoTellsAHeapThatIsIdleHandsTheSuperblockOver) {
 
 TEST_F(NoticeToTheDead, WhatWasToldBeforeTheHeapIsIdleItsLastThreadHandsOver) {
     Inbox *const inbox = deliver();
-    ASSERT_FALSE(inbox->idle());
+    ASSERT_FALSE(inbox->is_unowned());
     levels_->registry().tend(*inbox);
     EXPECT_NE(remote().owner(), 0u) << "whose heap is in use is not for others";
     levels_->registry().close(heap_, refused_);

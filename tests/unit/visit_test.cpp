@@ -144,12 +144,12 @@ TEST_F(VisitTest, ASuperblockThatTheOwnerIsUsingStays) {
     ASSERT_TRUE(settle());
     EXPECT_TRUE(owns(heap_, used));
     EXPECT_FALSE(heap_.inbox().empty()) << "its notice is still there";
-    EXPECT_EQ(heap_.inbox().owed(), span_of(used)) << "and what others have freed is still owed";
+    EXPECT_EQ(heap_.inbox().pending_bytes(), span_of(used)) << "and what others have freed is still owed";
     EXPECT_EQ(heap_.inbox().freed(), 0u) << "though nobody is to try again for that alone";
     EXPECT_LE(owned(heap_), 4u);
     heap_.presence().end();
     ASSERT_TRUE(settle());
-    EXPECT_EQ(heap_.inbox().owed(), 0u);
+    EXPECT_EQ(heap_.inbox().pending_bytes(), 0u);
     expect_accounts(heap_);
     expect_invariant(heap_);
     heap_.hand_over();

@@ -103,7 +103,7 @@ public:
     bool release(OwnerLine *s, unsigned heap) {
         set_owner(s, nullptr);
         sync::Guard hold(lock_);
-        if (!Notice::let_go(s, /*told=*/false)) {
+        if (!Notice::let_go(s, /*own_notice=*/false)) {
             return false;
         }
         counters_.to_global += s->accounted != 0;
@@ -155,7 +155,7 @@ private:
             }
             if (s->place != Place::orphan) {
                 stock_.take_out(s);
-                Notice::let_go(s, /*told=*/true);
+                Notice::let_go(s, /*own_notice=*/true);
                 stock_.put(s, s->last_heap);
                 return nullptr;
             }

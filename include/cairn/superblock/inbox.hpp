@@ -8,7 +8,7 @@
 // Needs:   RemoteLine::pending_next; RemoteWord's queued bit, which makes sure that a superblock is in one
 //          inbox at most.
 // Keeps:   descriptors and heaps are never unmapped, so a late push touches nothing that is gone. A push to a
-//          heap that nobody has is seen by its last owner (`empty` after `set_idle`) or sees `idle`.
+//          heap that nobody has is seen by its last owner (`empty` after `set_unowned`) or sees `idle`.
 // Threads: push any; take the owner or a visitor.
 // Cost:    one compare-exchange each; a push happens once in some tens of remote frees.
 #pragma once
@@ -36,18 +36,18 @@ public:
             // relaxed: rides on the exchange; `queued` keeps other writers away.
             remote_of(s)->pending_next.store(first, std::memory_order_relaxed);
             // release: pairs with the acquire of take(), so that the owner sees the link. seq_cst: with the
-            // load in idle() that follows, against set_idle() and the load in empty().
+            // load in is_unowned() that follows, against set_unowned() and the load in empty().
         } while (
             !first_.compare_exchange_weak(first, s, std::memory_order_seq_cst, std::memory_order_relaxed));
     }
 
-    /// seq_cst: after set_idle(true), against the exchange of push(), which is before the load in idle().
+    /// seq_cst: after set_unowned(true), against the exchange of push(), which is before the load in is_unowned().
     bool empty() const { return first_.load(std::memory_order_seq_cst) == nullptr; }
 
     /// No thread has the heap: whoever pushes has to see to it that the superblock is handed over.
     /// seq_cst, load and store: see push() and empty().
-    bool idle() const { return idle_.load(std::memory_order_seq_cst); }
-    void set_idle(bool idle) { idle_.store(idle, std::memory_order_seq_cst); }
+    bool is_unowned() const { return unowned_.load(std::memory_order_seq_cst); }
+    void set_unowned(bool unowned) { unowned_.store(unowned, std::memory_order_seq_cst); }
 
     /// acquire: pairs with the exchange of every push since the last take.
     OwnerLine *take() {
@@ -67,7 +67,7 @@ public:
         push(s);
     }
     /// All that was told and not taken in yet.
-    std::size_t owed() const { return freed() + left_.load(std::memory_order_relaxed); }
+    std::size_t pending_bytes() const { return freed() + left_.load(std::memory_order_relaxed); }
 
     void reset_after_fork() {
         first_.store(nullptr, std::memory_order_relaxed); // relaxed, both: alone
@@ -76,7 +76,7 @@ public:
 
 private:
     std::atomic<OwnerLine *> first_{nullptr};
-    std::atomic<bool> idle_{false};
+    std::atomic<bool> unowned_{false};
     std::atomic<std::size_t> freed_{0};
     std::atomic<std::size_t> left_{0};
 };

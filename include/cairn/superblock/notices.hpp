@@ -83,7 +83,7 @@ public:
     }
 
     /// Bytes that the owner was told of since it last knew, in whole steps. A hint: it may just take them in.
-    static std::size_t told_of(const OwnerLine *s) {
+    static std::size_t pending_bytes(const OwnerLine *s) {
         const RemoteLine *const line = remote_of(s);
         const SharedLine *const shared = shared_of(s);
         const RemoteWord word{line->word.load(std::memory_order_relaxed)};
@@ -94,12 +94,12 @@ public:
 
     /// Makes the remote word that of a superblock that nobody holds, with the next threshold; under the global
     /// heap's lock. False, and nothing has changed but the threshold, while another thread's notice is on its
-    /// way; `told`: the notice is the caller's own.
-    static bool let_go(OwnerLine *s, bool told) {
+    /// way; `own_notice`: the notice is the caller's own.
+    static bool let_go(OwnerLine *s, bool own_notice) {
         RemoteLine *const line = remote_of(s);
         RemoteWord word{line->word.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
         do {
-            if (word.queued() && !told) {
+            if (word.queued() && !own_notice) {
                 return false;
             }
             line->notify.store(next(s, word), std::memory_order_relaxed);

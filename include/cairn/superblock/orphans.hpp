@@ -77,7 +77,7 @@ private:
     void adopt_locked(OwnerLine *s, LineList &empties) {
         superblock::recount(s);
         // Who tells of it already, of what was freed since, waits for the lock, and looks for it in the stock: it has a live block then.
-        Notices<Discipline>::let_go(s, /*told=*/false);
+        Notices<Discipline>::let_go(s, /*own_notice=*/false);
         if (s->accounted != 0) {
             stock_.put(s, 0);
         } else {

@@ -41,25 +41,25 @@ public:
     }
 
     /// Of somebody who takes and puts back: he comes to an end when he has seen all.
-    class Look {
+    class Pass {
         friend WantedVisits;
         bool begun_ = false;
         unsigned since_ = 0;
     };
 
     /// nullptr when there is none, or none that was there before the look put it back.
-    Inbox *take(Look &look) {
-        if (!look.begun_) {
-            look.begun_ = true;
-            look.since_ = rounds_;
+    Inbox *take(Pass &pass) {
+        if (!pass.begun_) {
+            pass.begun_ = true;
+            pass.since_ = rounds_;
         }
         Inbox *inbox = left_.load(std::memory_order_relaxed); // relaxed, as its stores: one at a time
-        if (inbox == nullptr && rounds_ == look.since_) {
+        if (inbox == nullptr && rounds_ == pass.since_) {
             ++rounds_;
             // acquire: pairs with the release in each add() since the last time.
             inbox = first_.exchange(nullptr, std::memory_order_acquire);
         }
-        if (inbox == nullptr || rounds_ - look.since_ > 1) {
+        if (inbox == nullptr || rounds_ - pass.since_ > 1) {
             return nullptr;
         }
         left_.store(inbox->next_wanted, std::memory_order_relaxed);
@@ -67,8 +67,8 @@ public:
         return inbox;
     }
     Inbox *take() {
-        Look look;
-        return take(look);
+        Pass pass;
+        return take(pass);
     }
 
     /// In the child of a fork. The inboxes are forgotten one by one (Inbox::reset_after_fork).

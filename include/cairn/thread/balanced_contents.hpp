@@ -56,7 +56,7 @@ public:
     }
 
     /// The same when other threads have freed blocks meanwhile.
-    void hand_over_idle() {
+    void hand_over_unowned() {
         holdings_.empty_inbox();
         give_movable(holdings_);
     }

@@ -26,10 +26,10 @@ public:
     /// `for_all`: the one that threads share that can have none; the last number is kept for it.
     Heap *open(Global &global, RunHeap &runs, bool for_all = false) {
         sync::Guard hold(lock_);
-        Heap *heap = idle_;
+        Heap *heap = unowned_;
         if (heap != nullptr) {
-            idle_ = heap->next_idle;
-            heap->inbox().set_idle(false);
+            unowned_ = heap->next_unowned;
+            heap->inbox().set_unowned(false);
         } else if ((heap = make(global, runs, for_all)) == nullptr) {
             return nullptr;
         }
@@ -44,7 +44,7 @@ public:
     void close(Heap *heap, bool left) {
         {
             sync::Guard hold(lock_);
-            put_idle(heap);
+            put_unowned(heap);
             heap->holdings().global().stock().heaps().closed();
             --in_use_;
             note_heaps(heap->holdings().global().maker().runs());
@@ -64,8 +64,8 @@ public:
     /// After a notice to a heap that no thread has.
     void tend(Inbox &inbox) {
         sync::Guard hold(lock_);
-        if (inbox.idle()) {
-            static_cast<Heap *>(inbox.heap)->hand_over_idle();
+        if (inbox.is_unowned()) {
+            static_cast<Heap *>(inbox.heap)->hand_over_unowned();
         }
     }
 
@@ -83,7 +83,7 @@ public:
     unsigned heaps_to_check() {
         const sync::Guard hold(lock_);
         Heap *heap = made_ > 1 ? all_ : nullptr;
-        while (heap != nullptr && heap->attendance.was_told() && !owes(heap)) {
+        while (heap != nullptr && heap->attendance.is_reported() && !owes(heap)) {
             heap = heap->next;
         }
         return heap != nullptr ? made_ + 1 : 0; // and one behind the last
@@ -96,9 +96,9 @@ public:
     }
 
     /// The next heap that may hold too much.
-    Inbox *next_wanted(Global &global, WantedVisits::Look &look) {
+    Inbox *next_wanted(Global &global, WantedVisits::Pass &pass) {
         const sync::Guard hold(lock_);
-        return made_ > 1 ? global.notices().wanted_visits().take(look) : nullptr;
+        return made_ > 1 ? global.notices().wanted_visits().take(pass) : nullptr;
     }
 
     void statistics(Statistics &out) {
@@ -114,12 +114,12 @@ public:
     /// In the child of a fork of a threaded process: all but `survivor` are idle and empty. The survivor if it has kept what it had.
     Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
-        idle_ = hand_ = nullptr;
+        unowned_ = hand_ = nullptr;
         in_use_ = 0;
         for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
             if (heap != survivor) {
                 heap->reset_after_fork();
-                put_idle(heap);
+                put_unowned(heap);
                 continue;
             }
             ++in_use_;
@@ -143,10 +143,10 @@ private:
     void note_heaps(RunHeap &runs) {
         runs.set_floor(std::min(small_process_, Global::Emptiness::small_process(in_use_)));
     }
-    void put_idle(Heap *heap) {
-        heap->next_idle = idle_;
-        idle_ = heap;
-        heap->inbox().set_idle(true);
+    void put_unowned(Heap *heap) {
+        heap->next_unowned = unowned_;
+        unowned_ = heap;
+        heap->inbox().set_unowned(true);
     }
 
     Heap *make(Global &global, RunHeap &runs, bool for_all) {
@@ -168,7 +168,7 @@ private:
     }
 
     sync::Lock lock_{sync::Rank::registry};
-    Heap *idle_ = nullptr;
+    Heap *unowned_ = nullptr;
     Heap *all_ = nullptr;
     Heap *hand_ = nullptr; ///< the heap that was looked at last
     HeapMemory<sizeof(Heap)> memory_;

@@ -58,10 +58,10 @@ template <class Global>
 bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mine) {
     constexpr unsigned most_missed = 64;
     unsigned missed = 0;
-    WantedVisits::Look look;
-    while (Inbox *const inbox = missed == most_missed ? nullptr : registry.next_wanted(global, look)) {
+    WantedVisits::Pass pass;
+    while (Inbox *const inbox = missed == most_missed ? nullptr : registry.next_wanted(global, pass)) {
         const bool overdrawn = inbox->overdrawn.load(std::memory_order_relaxed); // relaxed: a hint
-        if (inbox->idle() || (!overdrawn && inbox->owed() < Global::Emptiness::slack)) {
+        if (inbox->is_unowned() || (!overdrawn && inbox->pending_bytes() < Global::Emptiness::slack)) {
             continue;
         }
         if (inbox->heap != mine) {
@@ -106,7 +106,7 @@ void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned looks) {
 template <class Global>
 void retire_all(HeapRegistry<Global> &registry) {
     for (auto *heap = registry.first(2); heap != nullptr; heap = heap->next) {
-        if (!heap->inbox().idle()) {
+        if (!heap->inbox().is_unowned()) {
             visit_to_retire(registry, *heap);
         }
     }

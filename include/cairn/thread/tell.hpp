@@ -22,12 +22,12 @@ CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const s
     if (inbox == nullptr) {
         return;
     }
-    if (inbox->idle()) {
+    if (inbox->is_unowned()) {
         registry.tend(*inbox);
         return;
     }
     inbox->note_freed(left.bytes);
-    if (inbox->owed() >= Global::Emptiness::slack) {
+    if (inbox->pending_bytes() >= Global::Emptiness::slack) {
         global.notices().wanted_visits().add(*inbox); // its owner does not come by
     }
 }

@@ -117,9 +117,9 @@ public:
     }
 
     /// The same, of a heap that no thread has and gets meanwhile.
-    void hand_over_idle() {
+    void hand_over_unowned() {
         const sync::Guard alone(presence_.lock());
-        contents_.hand_over_idle();
+        contents_.hand_over_unowned();
     }
 
     /// Of what its superblocks have touched, as accounted.
@@ -146,8 +146,8 @@ public:
         presence_.reset_after_fork();
     }
 
-    ThreadHeap *next = nullptr;      ///< for the registry: all heaps
-    ThreadHeap *next_idle = nullptr; ///< and those that no thread has
+    ThreadHeap *next = nullptr;         ///< for the registry: all heaps
+    ThreadHeap *next_unowned = nullptr; ///< and those that no thread has
 
 private:
     /// A long section. In the first one after it is known that there is no heavy fence, the heap hides what it has from the

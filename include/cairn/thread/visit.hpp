@@ -137,7 +137,8 @@ private:
         if (taken.in_use(s)) {
             taken.put_back(s);
             if (told) {
-                heap_.inbox().put_back(s, Heap::Notice::told_of(s)); // its notice is still to be taken in
+                heap_.inbox().put_back(s,
+                                       Heap::Notice::pending_bytes(s)); // its notice is still to be taken in
             }
             return false;
         }
