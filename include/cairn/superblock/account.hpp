@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Account: u and a of a heap, as of the last look at each of its superblocks.
+// Account: the accounted bytes and the touched bytes of a heap (u and a in docs/bound.md), as of the last check of
+// each of its superblocks.
 //
-// Adds:    joining, looking again, carving, leaving; held_by.
-// Keeps:   u is the sum of `accounted` blocks, a the sum of superblock::held_by, of the superblocks that have joined. So one whose blocks
-//          are all live has as much of both, and one that is less than f empty no more than u / (1 - f) allows.
-// Threads: the heap's own thread, or who has the heap to itself.
+// Adds:    join and leave, for a superblock that comes and goes; recount, carve and drop_uncarved, which change one;
+//          held_by and free_bytes of one superblock.
+// Keeps:   used() is the sum of the accounted blocks' bytes, held() the sum of superblock::held_by, over the
+//          superblocks that have joined. A superblock whose blocks are all live adds the same to both sums. A
+//          superblock of which less than f is free adds no more to held() than used() / (1 - f) allows.
+// Threads: the heap's own thread, or a thread that has exclusive access to the heap.
 // Cost:    a few instructions.
-// Source:  Hoard, section 3 (u_i and a_i); brought up to date at borders instead of at each call.
+// Source:  Hoard, section 3 (u_i and a_i). Here they are brought up to date at check thresholds, not at each call.
 #pragma once
 
 #include <cairn/superblock/carving.hpp>
@@ -17,13 +20,13 @@ namespace cairn {
 
 namespace superblock {
 
-/// Bytes that were touched, but for what lies behind the last block of the whole superblock: that is nobody's.
+/// Touched bytes of the superblock's blocks. The tail behind the last block does not count: no block can use it.
 inline std::uint32_t held_by(const OwnerLine *s) {
     const std::uint32_t blocks = shared_of(s)->capacity * shared_of(s)->block_size;
     return s->touched < blocks ? s->touched : blocks;
 }
 
-/// Bytes of the touched blocks of a superblock that are free if `live` blocks are live.
+/// Free bytes among the touched blocks of the superblock, if `live` of its blocks are live.
 inline std::uint32_t free_bytes(const OwnerLine *s, std::uint32_t live) {
     return held_by(s) - live * shared_of(s)->block_size;
 }
@@ -35,10 +38,10 @@ class Account {
 public:
     constexpr Account() = default;
 
-    std::size_t used() const { return used_; } ///< u: live bytes as last accounted
-    std::size_t held() const { return held_; } ///< a: touched bytes of the blocks of the superblocks held
+    std::size_t used() const { return used_; } ///< bytes of the blocks that were live at the last checks
+    std::size_t held() const { return held_; } ///< touched bytes of blocks: the sum of held_by
 
-    /// A superblock is new here.
+    /// The heap has a superblock more: counts its live blocks and sets when its first check is due.
     void join(OwnerLine *s) {
         Discipline::rearm(s);
         s->accounted = superblock::live_now(s);
@@ -46,7 +49,7 @@ public:
         held_ += superblock::held_by(s);
     }
 
-    /// Brings u up to date for one superblock and sets when the next check is due.
+    /// Checks the superblock: counts its live blocks again, and sets when the next check is due.
     void recount(OwnerLine *s) {
         const std::uint32_t live = superblock::live_now(s);
         used_ += (std::size_t{live} - s->accounted) * shared_of(s)->block_size; // modulo 2^64
@@ -54,7 +57,7 @@ public:
         Discipline::rearm(s);
     }
 
-    /// Bytes that were touched.
+    /// Carves the next blocks of the superblock. Returns how many bytes that has touched for the first time.
     std::uint32_t carve(OwnerLine *s) {
         const std::uint32_t before = s->touched;
         held_ -= superblock::held_by(s);
@@ -63,7 +66,7 @@ public:
         return s->touched - before;
     }
 
-    /// Bytes that went back.
+    /// Purges the superblock's uncarved memory. Returns how many touched bytes went back to the operating system.
     std::uint32_t drop_uncarved(OwnerLine *s) {
         const std::uint32_t before = s->touched;
         held_ -= superblock::held_by(s);
@@ -72,12 +75,13 @@ public:
         return before - s->touched;
     }
 
-    /// A superblock that had so much of each is here no more.
+    /// A superblock has left the heap; `used` and `held` are what it added to the two sums.
     void leave(std::size_t used, std::size_t held) {
         used_ -= used;
         held_ -= held;
     }
 
+    /// Bytes of the superblock's accounted blocks.
     static std::size_t used_by(const OwnerLine *s) {
         return std::size_t{s->accounted} * shared_of(s)->block_size;
     }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Empties: what becomes of the global heap's superblocks without live blocks when memory is wanted.
+// Empties: how the global heap's superblocks without live blocks are used again, for another class or as free runs.
 //
-// Adds:    remake (a superblock of a class out of one without live blocks), make (out of used memory, else of memory that nothing
-//          has used yet), make_room (those without live blocks become runs), pay (memory that lies free goes back).
+// Adds:    make_from_empty, a superblock of a class out of one without live blocks; make_from_run, a superblock out
+//          of dirty memory, else of fresh memory; make_room, by which superblocks without live blocks become runs;
+//          pay, by which free memory goes back to the operating system as other memory is touched.
 // Needs:   SuperblockMaker, Stock and the lock over it.
-// Keeps:   memory that nothing has used yet is not taken while a superblock without live blocks would do.
+// Keeps:   fresh memory is not taken while a superblock without live blocks would do.
 // Threads: any.
 // Errors:  nullptr when out of memory.
-// Cost:    a lock for each superblock; one that goes from class to class does not pass the run heap.
+// Cost:    a lock for each superblock. A superblock that goes from one class to another does not pass through the run
+//          heap.
 // Source:  Hoard, section 3: a superblock without live blocks may be used for any class.
 #pragma once
 
@@ -25,8 +27,8 @@ public:
     constexpr Empties(Maker &maker, Stock<Classes, Discipline> &stock, sync::Lock &lock)
         : maker_(maker), stock_(stock), lock_(lock) {}
 
-    /// Without any carved block, for `heap`, where that takes no memory that nothing has used yet; nullptr where it would, or runs of
-    /// used memory would do.
+    /// A superblock of the class for `heap`, without any carved block, made of one without live blocks. nullptr where
+    /// there is none to be made into it, or where dirty runs would do as well.
     OwnerLine *make_from_empty(unsigned size_class, unsigned heap) {
         const unsigned slots = Maker::slots_of_class(size_class);
         if (slots != 1) {
@@ -35,7 +37,8 @@ public:
         return maker_.used_memory() < slot_size ? make_short_from_empty(size_class, heap) : nullptr;
     }
 
-    /// The same from a run, where there was nothing to remake.
+    /// A superblock of the class for `heap`, without any carved block, made of a run; for a caller that got nothing
+    /// from make_from_empty(). nullptr when out of memory.
     OwnerLine *make_from_run(unsigned size_class, unsigned heap) {
         if (Maker::slots_of_class(size_class) != 1) {
             make_room(SIZE_MAX);
@@ -43,8 +46,8 @@ public:
         return maker_.make(size_class, heap);
     }
 
-    /// Superblocks without live blocks become free runs, until so much used memory lies in those. All of them (SIZE_MAX) where
-    /// a run of several slots is needed: it takes neighbours.
+    /// Makes superblocks without live blocks free runs until `bytes` of dirty memory are in free runs. SIZE_MAX, for
+    /// all of them, where a run of several slots is needed: neighbouring ones join.
     void make_room(std::size_t bytes) {
         while (maker_.used_memory() < bytes) {
             OwnerLine *const s = take_any();
@@ -55,9 +58,9 @@ public:
         }
     }
 
-    /// So many bytes of superblocks were touched for the first time since they were made, or since that was given back: memory
-    /// grows, though nobody takes a run. Paid with what lies free, if that is much: runs first, then what superblocks without
-    /// live blocks have touched, which is seldom all of them.
+    /// `bytes` of superblocks were touched that were fresh: memory grows, though no thread takes a run. If as much
+    /// free memory is dirty, as much goes back to the operating system: runs first, then superblocks without live
+    /// blocks. Of those only the touched bytes count.
     void pay(std::size_t bytes) {
         const std::size_t more = maker_.touch(bytes);
         if (more == 0) {
@@ -71,14 +74,14 @@ public:
         maker_.pay();
     }
 
-    /// For another class; what was touched of it stays known.
+    /// Formats a superblock without live blocks for another class. What was touched of it stays known.
     void change_class(OwnerLine *s, unsigned size_class, unsigned heap) {
         superblock::check_all_free(s);
         maker_.format(s, size_class, heap, s->touched);
     }
 
 private:
-    /// One of one slot, of whatever class it was; nullptr when there is none. Longer ones become runs.
+    /// A superblock of one slot, of any class before; nullptr when there is none. Longer ones on the way become runs.
     OwnerLine *make_short_from_empty(unsigned size_class, unsigned heap) {
         while (OwnerLine *const s = take_any(heap)) {
             if (s->slots == 1) {
@@ -93,7 +96,7 @@ private:
         return nullptr;
     }
 
-    /// One of so many slots, of whatever class it was; nullptr when there is none.
+    /// A superblock of `slots` slots, of any class before; nullptr when there is none.
     OwnerLine *make_long_from_empty(unsigned slots, unsigned size_class, unsigned heap) {
         OwnerLine *s = nullptr;
         if (stock_.empty_bytes() != 0) {
@@ -109,7 +112,7 @@ private:
         return s;
     }
 
-    /// Superblocks without live blocks, until so many bytes that they have touched went back.
+    /// Purges superblocks without live blocks, until `bytes` that they had touched have gone back.
     void purge(std::size_t bytes) {
         for (std::size_t gone = 0; gone < bytes;) {
             OwnerLine *const s = take_any();
@@ -122,6 +125,8 @@ private:
         }
     }
 
+    /// A superblock without live blocks, taken out of the stock: one that `heap` gave up, if there is one in its
+    /// class. nullptr when there is none.
     OwnerLine *take_any(unsigned heap = no_heap_) {
         if (CAIRN_LIKELY(stock_.empty_bytes() == 0)) {
             return nullptr;
@@ -130,12 +135,13 @@ private:
         return stock_.take_any_empty(heap);
     }
 
+    /// The superblock becomes a free run.
     void release_run(OwnerLine *s) {
         superblock::check_all_free(s);
         maker_.release_run(s);
     }
 
-    static constexpr unsigned no_heap_ = 0;
+    static constexpr unsigned no_heap_ = 0; ///< heaps are numbered from 1
 
     Maker &maker_;
     Stock<Classes, Discipline> &stock_;

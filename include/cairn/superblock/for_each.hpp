@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// All superblocks: a walk over what the slots say, whoever owns them.
+// All superblocks: a walk over the kinds of all slots, whatever heap a superblock is in.
 //
 // Adds:    for_each, and the statistics of all superblocks.
 // Needs:   RunHeap.
-// Threads: any; while others run, each figure is right for some moment, not all for the same one.
-// Cost:    a look at each slot.
+// Threads: any. While other threads run, each figure is right for some moment, but not all for the same one.
+// Cost:    a load for each slot.
 #pragma once
 
 #include <cairn/core/statistics.hpp>
@@ -14,6 +14,7 @@
 
 namespace cairn::superblock {
 
+/// f(s) for each superblock.
 template <class F>
 void for_each(const RunHeap &runs, F &&f) {
     runs.for_each_segment([&](Segment &segment) {
@@ -25,6 +26,7 @@ void for_each(const RunHeap &runs, F &&f) {
     });
 }
 
+/// The figures of all superblocks: size classes, blocks, memory.
 template <class Classes>
 void statistics(const RunHeap &runs, Statistics &out) {
     out.size_classes = Classes::count;
@@ -35,7 +37,8 @@ void statistics(const RunHeap &runs, Statistics &out) {
     for_each(runs, [&](const OwnerLine *s) {
         // relaxed: a counter.
         const RemoteWord remote{remote_of(s)->word.load(std::memory_order_relaxed)};
-        // Others work meanwhile: figures that do not fit each other are made to.
+        // Other threads change these counts meanwhile: where they contradict each other, the difference is cut off at
+        // 0.
         const std::uint32_t held = s->live();
         const std::uint64_t live = held > remote.count() ? held - remote.count() : 0;
         SizeClassStatistics &c = out.by_class[s->size_class % Classes::count];

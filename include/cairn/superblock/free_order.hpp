@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Free order: in which direction the blocks of a superblock are freed, if they are freed one behind the other.
+// Free order: in which direction the blocks of a superblock are freed, if they are freed in order of address.
 //
-// Adds:    watch_free_order, after which each free of the superblock (push) fetches the line of a block that is soon freed, too.
+// Adds:    watch_free_order, after which each free of the superblock (push) also prefetches a block that is freed
+//          soon.
 // Needs:   the list that the last frees have left.
-// Keeps:   nothing but speed depends on it.
+// Keeps:   only speed depends on it.
 // Threads: the owner.
-// Cost:    some 20 instructions at a look; a free has two, whatever the order is.
-// Source:  stride prefetching (Chen and Baer, Effective hardware-based data prefetching, 1995), in software: the processor's own
-//          sees the frees of all superblocks mixed. docs/decisions/prefetch-on-free.md.
+// Cost:    some 20 instructions at a check; two in each free, whatever the order is.
+// Source:  stride prefetching (Chen and Baer, Effective hardware-based data prefetching, 1995), in software: the
+//          processor's own prefetcher sees the frees of all superblocks mixed. docs/decisions/prefetch-on-free.md.
 #pragma once
 
 #include <cairn/run/segment.hpp>
@@ -18,18 +19,18 @@
 
 namespace cairn::superblock {
 
-/// How far ahead: four blocks, but two lines at least, and beyond a KiB no more than one block. Where a superblock ends, as much of its
-/// neighbour is fetched for nothing.
+/// How many bytes ahead of a freed block to prefetch: four blocks, but at least two cache lines, and more than 1 KiB
+/// only for a block that is longer. At the end of a superblock the prefetch is wasted on its neighbour.
 constexpr std::size_t fetch_distance(std::size_t block_size) {
     return std::max(std::clamp(4 * block_size, 2 * platform::cache_line, 1_KiB), block_size);
 }
 
-/// Sets OwnerLine::prefetch_offset by the three blocks that were freed last: to nothing unless each was near the one before, in the same
-/// direction. Not of long blocks, of which a superblock has few.
+/// Sets OwnerLine::prefetch_offset from the three blocks that were freed last: to 0 unless each lies near the one
+/// freed before it, in the same direction. Superblocks of fewer than 16 blocks get 0.
 inline void watch_free_order(OwnerLine *s) {
-    constexpr unsigned enough = 16; // blocks; then there is but one slot
+    constexpr unsigned enough = 16; // blocks; such a superblock has one slot
     s->prefetch_offset = 0;
-    if (shared_of(s)->capacity < enough || !can_pop(s, slot_size)) { // a link that is damaged leads nowhere
+    if (shared_of(s)->capacity < enough || !can_pop(s, slot_size)) { // a damaged link is not followed
         return;
     }
     const std::uintptr_t last = s->free;
