@@ -2,12 +2,12 @@
 //
 // Fullness groups: the partly filled superblocks of each size class, sorted roughly by how full they are.
 //
-// Adds:    the fullest superblock of a class, the emptiest of all classes, both in constant time.
-// Needs:   the OwnerLine's links and `group`.
-// Keeps:   a superblock is in the group that its live blocks said when it was last looked at; within a group
-//          the one that was freed into last comes first (move to front).
-// Threads: the owner of the heap, or who holds its lock.
-// Cost:    a few loads and stores; for the emptiest superblock a look at a byte of each class.
+// Adds:    the fullest superblock of a class, and the emptiest one of all classes, both in constant time.
+// Needs:   OwnerLine's links and `group`.
+// Keeps:   a superblock is in the group that matches its accounted blocks. Within a group the superblock that was put
+//          there last comes first.
+// Threads: the owner of the heap, or a thread that holds the lock of the lists.
+// Cost:    a few loads and stores; a byte of each class for the emptiest superblock.
 // Source:  Hoard, section 3.1. Six groups: docs/decisions/emptiness-fraction.md.
 #pragma once
 
@@ -23,8 +23,8 @@ public:
     static constexpr unsigned groups = 6;
     constexpr FullnessGroups() = default;
 
-    /// 0: less than a sixth of the blocks live ... 5: nearly full. Comparisons: a division takes longer than all the rest of
-    /// insert.
+    /// The group of a superblock, from 0 (less than a sixth of its blocks live) to 5 (nearly full). By comparisons:
+    /// one division takes longer than all other work of insert().
     static unsigned group_of(unsigned live, unsigned capacity) {
         unsigned group = 0;
         for (unsigned g = 1; g < groups; ++g) {
@@ -33,6 +33,7 @@ public:
         return group;
     }
 
+    /// Puts a superblock in front of the group that matches its accounted blocks.
     void insert(OwnerLine *s) {
         s->group = static_cast<std::uint8_t>(group_of(s->accounted, shared_of(s)->capacity));
         s->place = Place::partial;
@@ -40,6 +41,7 @@ public:
         groups_of_[s->size_class] |= static_cast<std::uint8_t>(1u << s->group);
     }
 
+    /// Takes a superblock out of its group.
     void remove(OwnerLine *s) {
         LineList &list = lists_[s->size_class][s->group];
         list.remove(s);
@@ -49,7 +51,7 @@ public:
         s->place = Place::nowhere;
     }
 
-    /// The fullest one of a class, removed; nullptr when there is none.
+    /// The fullest superblock of the class, taken out; nullptr when there is none.
     OwnerLine *take_fullest(unsigned size_class) {
         const unsigned groups_there = groups_of_[size_class];
         if (groups_there == 0) {
@@ -60,7 +62,8 @@ public:
         return s;
     }
 
-    /// The same among those that `heap` gave up, as far as a short look at each group shows.
+    /// The fullest superblock of the class among those that `heap` gave to the global heap, taken out; nullptr when
+    /// there is none. Looks at the first 16 superblocks of each group.
     OwnerLine *take_fullest_of(unsigned size_class, unsigned heap) {
         for (unsigned g = groups; g-- > 0;) {
             OwnerLine *s = lists_[size_class][g].front();
@@ -74,7 +77,8 @@ public:
         return nullptr;
     }
 
-    /// One of the emptiest group below `limit` that has any, of whatever class; not removed.
+    /// A superblock of the emptiest group below `limit` that has any, of whatever class; it stays there. nullptr when
+    /// there is none.
     OwnerLine *emptiest(unsigned limit) const {
         unsigned there = 0;
         for (unsigned c = 0; c < SizeClasses && limit != 0; ++c) {
@@ -92,11 +96,11 @@ public:
     }
 
 private:
-    static constexpr unsigned longest_look_ = 16;
+    static constexpr unsigned longest_look_ = 16; ///< superblocks; the search is under the global heap's lock
     static_assert(groups <= 8);
 
     LineList lists_[SizeClasses][groups];
-    std::uint8_t groups_of_[SizeClasses]{}; ///< a bit for each group of the class that has any
+    std::uint8_t groups_of_[SizeClasses]{}; ///< for each class a bit for each group that is not empty
 };
 
 } // namespace cairn

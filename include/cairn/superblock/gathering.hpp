@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Gathering: remote frees of one superblock after another in few operations. A heap links the blocks that its thread frees of
-// others' superblocks, and gives each chain back as a whole.
+// Gathering: remote frees into one superblock after another, in few operations. A heap links the blocks that its
+// thread frees into superblocks of other heaps, and gives each chain back as a whole.
 //
-// Adds:    a chain for each of some size classes, with a superblock and the chain of its blocks.
+// Adds:    chains, each for some of the size classes, with a superblock and its blocks.
 // Needs:   free_remote, and SharedLine::gather.
-// Keeps:   a chain begins with the second free of its superblock in a row, so frees that go here and there wait for nothing. A chain is at
-//          most SharedLine::gather blocks long, all of them together take no more than `most_bytes`. Its blocks are live for
-//          everybody, and marked as free: a second free of one is known by `holds`.
-// Threads: one at a time (ThreadHeap), but for `holds` and `count_as_free`: any.
-// Cost:    two writes to the block, one to the chain; a compare-exchange a chain.
-// Source:  snmalloc gathers what it sends to another thread: Liétar and others, "snmalloc: a message passing allocator", 2019. Here
-//          the superblock is the address, and nobody forwards.
+// Keeps:   a chain begins with the second consecutive free into its superblock, so that scattered frees are never
+//          delayed. A chain has at most SharedLine::gather blocks; all chains of a heap have at most `most_bytes`.
+//          Its blocks are live for the superblock's counts, and have their signatures: `holds` finds a second free of
+//          one.
+// Threads: one at a time (ThreadHeap); `holds` and `count_as_free`: any.
+// Cost:    two writes to the block and one to the chain for each free; a compare-exchange for each chain.
+// Source:  snmalloc gathers the messages that it sends to another thread: Liétar and others, "snmalloc: a message
+//          passing allocator", 2019. Here a chain is addressed to a superblock, and no thread passes it on.
 #pragma once
 
 #include <cairn/core/statistics.hpp>
@@ -22,12 +23,14 @@ namespace cairn {
 class Gathering {
 public:
     using Chain = GatheredChain;
-    using Left = superblock::RemoteFree; ///< what a chain that was given back leaves to do
+    using Left =
+        superblock::RemoteFree; ///< what is left to do after a chain was given back: perhaps a notice
 
     static constexpr unsigned chains = 32;
     static constexpr std::size_t most_bytes = chains * Chain::most_bytes;
 
-    /// What several leave to do: for later, when no lock is held and no section is on.
+    /// What is left to do after several chains were given back, for the time when the thread holds no lock and is in
+    /// no section.
     class AllLeft {
     public:
         void add(const Left &left) { left_[count_++] = left; }
@@ -41,13 +44,15 @@ public:
 
     constexpr Gathering() = default;
 
-    /// Before that, nothing is gathered.
+    /// Nothing is gathered before this. The placeholder heaps of threads without a heap (PerThread) are never opened.
     void open() { open_ = true; }
     bool is_open() const { return open_; }
 
+    /// The chain for blocks of this superblock.
     Chain &chain_of(const SharedLine *shared) { return chains_[shared->size_class % chains]; }
 
-    /// For who looks at all chains while nobody changes them.
+    /// look(chain) for each chain that is not empty. For a caller that no other thread disturbs, or that needs only
+    /// hints.
     template <class Look>
     void for_each(Look look) const {
         for (const Chain &chain : chains_) {
@@ -57,7 +62,7 @@ public:
         }
     }
 
-    /// All chains.
+    /// Gives back all chains.
     AllLeft give_all() {
         AllLeft all;
         for (Chain &chain : chains_) {
@@ -68,11 +73,12 @@ public:
         return all;
     }
 
-    /// For statistics, in which the superblocks' counts have what is gathered as live. Any thread: what changes meanwhile may be missing.
+    /// Corrects statistics, in which the superblocks' counts have the gathered blocks as live. Any thread: blocks
+    /// that are gathered or given back meanwhile may be missed.
     void count_as_free(Statistics &out) const {
         for_each([&](const Chain &chain) {
             const OwnerLine *const s = chain.superblock();
-            if (s == nullptr) { // its chain is being used for the first time
+            if (s == nullptr) { // the chain is being used for the first time
                 return;
             }
             SizeClassStatistics &c = out.by_class[s->size_class % out.size_classes];
@@ -85,13 +91,14 @@ public:
         });
     }
 
-    /// The chains in turn: who gives back one a slow path keeps no chain for long.
+    /// The chains in turn: a thread that gives back one of them in each slow path keeps no chain for long.
     Chain &next() { return chains_[next_++ % chains]; }
 
     /// Whether `block` of the superblock is in a chain here.
     bool holds(const OwnerLine *s, std::uintptr_t block) { return chain_of(shared_of(s)).holds(s, block); }
 
-    /// In the child of a fork, whose thread is not there: before blocks are counted.
+    /// In the child of a fork, for a heap whose thread the child does not have, before blocks are counted: gives back
+    /// the chains that are whole and forgets the others.
     void publish_after_fork() {
         for (Chain &chain : chains_) {
             if (chain.sound()) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Global heap: the superblocks that no thread heap holds, and the border between thread heaps and free runs.
+// Global heap: the superblocks that no thread heap has, between thread heaps and free runs.
 //
-// Adds:    acquire (a superblock of a class), fresh (a new one), release (a thread heap's surplus),
-//          and the reclaiming of superblocks that empty out here through remote frees.
-// Needs:   SuperblockMaker below; the heaps' in-inboxes.
-// Keeps:   a superblock whose RemoteWord names owner 0 is in these lists, and is nobody else's to touch but for
-//          pushes on its remote word; one without live blocks stays, and becomes one of any class, or a free run, before
-//          memory is taken that nothing has used yet.
+// Adds:    acquire, make_from_empty and make_from_run, which give a heap a superblock of a class; release, which takes a heap's
+//          surplus superblock; notice, which delivers notices, and re-files superblocks that are here.
+// Needs:   SuperblockMaker below; the heaps' inboxes.
+// Keeps:   a superblock whose RemoteWord names owner 0 is in the lists here. Only threads that hold the lock change it, apart from
+//          pushes on its remote word. A superblock without live blocks stays, and becomes one of any class, or a free run, before
+//          fresh memory is taken.
 // Threads: any; one lock, held for some tens of instructions.
 // Errors:  nullptr when out of memory.
-// Cost:    one lock for each superblock moved.
+// Cost:    the lock once for each superblock that moves.
 // Source:  Hoard, sections 3.1 and 3.4 (heap 0).
 #pragma once
 
@@ -38,7 +38,7 @@ public:
     GlobalHeap(const GlobalHeap &) = delete;
     GlobalHeap &operator=(const GlobalHeap &) = delete;
 
-    /// A superblock of the class that has room, now owned by `heap`; nullptr when there is none for it.
+    /// A superblock of the class with a free block for `heap`, whose ThreadHeap is `owner`; nullptr when there is none for it.
     OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
         orphans_.adopt();
         OwnerLine *s = nullptr;
@@ -49,8 +49,8 @@ public:
                 return nullptr;
             }
             ++counters_.from_global;
-            // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose
-            // thread finds the inbox by the number. The lock hands over the rest; the frees so far are counted, not used.
+            // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose thread finds the
+            // inbox by the number. The lock hands over everything else; the frees so far are counted, their blocks are not used.
             remote_of(s)->word.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
         }
         if (s->accounted == 0) {
@@ -60,46 +60,48 @@ public:
         return s;
     }
 
-    /// A superblock without any carved block, owned by `heap`, made of one without live blocks; nullptr where there is none, or where
-    /// fresh() takes used memory.
+    /// A superblock without carved blocks, made of one without live blocks; nullptr where there is none, or dirty runs would do.
     OwnerLine *make_from_empty(unsigned size_class, unsigned heap, void *owner) {
         return owned(empties_.make_from_empty(size_class, heap), owner);
     }
 
-    /// The same from a run, where there was nothing to remake; nullptr when out of memory.
+    /// A superblock without carved blocks, made of a run: to call after make_from_empty(). nullptr when out of memory.
     OwnerLine *make_from_run(unsigned size_class, unsigned heap, void *owner) {
         return owned(empties_.make_from_run(size_class, heap), owner);
     }
 
+    /// Makes superblocks without live blocks free runs until `bytes` of dirty memory are in free runs.
     void make_room(std::size_t bytes) {
         orphans_.adopt();
         empties_.make_room(bytes);
     }
+    /// `bytes` of superblocks were touched for the first time: free dirty memory goes back for them (Empties::pay).
     void pay(std::size_t bytes) { empties_.pay(bytes); }
+    /// `bytes` of superblocks that were touched have gone back to the operating system.
     void untouch(std::size_t bytes) {
         if (bytes != 0) {
             maker_.runs().untouch(bytes);
         }
     }
 
-    /// Of so many bytes, what a heap may have free: all of them while the whole process has little, else its share.
+    /// How much of `bytes` a heap may have free: all while the process is small, else its share (HeapsInUse).
     std::size_t share(std::size_t bytes) {
         return maker_.runs().line().is_small() ? bytes : stock_.heaps().share(bytes);
     }
 
-    /// Bytes without any live block, here and in used free runs. A hint.
+    /// Bytes of superblocks here without live blocks, and of dirty free runs. A hint.
     std::size_t free_bytes() const { return stock_.empty_bytes() + maker_.used_memory(); }
-
-    /// What of that was touched. A hint.
+    /// How much of free_bytes() was touched. A hint.
     std::size_t free_touched() const { return stock_.empty_touched() + maker_.used_memory(); }
 
-    /// Formats an empty superblock of the caller's for another class.
+    /// Formats a superblock of the caller's heap without live blocks for another class.
     void change_class(OwnerLine *s, unsigned size_class, unsigned heap, void *owner) {
         empties_.change_class(s, size_class, heap);
         owned(s, owner);
     }
 
-    /// Takes a superblock over from `heap`. False, and nothing has changed but the owner, while a notice about it is on its way.
+    /// Takes a superblock over from `heap`. False while a notice about it is on its way: only SharedLine::owner has changed, to
+    /// null.
     bool release(OwnerLine *s, unsigned heap) {
         set_owner(s, nullptr);
         sync::Guard hold(lock_);
@@ -111,7 +113,8 @@ public:
         return true;
     }
 
-    /// For a superblock whose queued bit the caller has just set: tells whoever owns it. The inbox that got it, or nullptr.
+    /// For a thread that has just set a superblock's queued bit: delivers the notice to the owner. Returns the inbox that got it;
+    /// nullptr where the global heap owns the superblock, which gets its new place here.
     Inbox *notice(OwnerLine *s, RemoteWord word) {
         return word.owner() != 0 ? notices_.deliver(s, word.owner()) : refile(s);
     }
@@ -125,7 +128,7 @@ public:
     Notice &notices() { return notices_; }
     Stock<Classes, Discipline> &stock() { return stock_; }
 
-    /// In the child of a fork of a threaded process: forgets the lists. Then orphan() is told what nobody holds who is still there.
+    /// In the child of a fork: forgets the lists. After this orphan() gets each superblock whose heap the child does not have.
     void reset_after_fork() {
         lock_.reset_after_fork();
         stock_.forget();
@@ -135,7 +138,7 @@ public:
     void orphan(OwnerLine *s) { orphans_.put(s); }
 
 private:
-    /// One that is cut for the first time, or anew.
+    /// Sets notice threshold and owner of a superblock of which no block is carved.
     static OwnerLine *owned(OwnerLine *s, void *owner) {
         if (s != nullptr) {
             Notice::arm(s);
@@ -144,13 +147,13 @@ private:
         return s;
     }
 
-    /// Finds the new place of a superblock that was ours when a step of remote frees was full. The blocks stay in its list.
+    /// Moves a superblock here whose remote frees reached the notice threshold to its new list; they stay in its remote list.
     Inbox *refile(OwnerLine *s) {
         {
             sync::Guard hold(lock_);
             // relaxed: under the lock
             const RemoteWord word{remote_of(s)->word.load(std::memory_order_relaxed)};
-            if (word.owner() != 0) { // a thread heap acquired it meanwhile; the notice is for that one
+            if (word.owner() != 0) { // a thread heap acquired it meanwhile: the notice is for that heap
                 return notices_.deliver(s, word.owner());
             }
             if (s->place != Place::orphan) {
