@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Orphans: the superblocks whose owners the child of a fork does not have, until the global heap needs one, or much was freed of it.
+// Orphans: superblocks whose heaps' threads the child of a fork does not have. They wait until the global heap needs
+// superblocks, or until remote frees of one reach its notice threshold.
 //
-// Adds:    put; adopt, by which they come into the stock: all, or one.
+// Adds:    put; adopt, by which all of them, or one, get into the stock.
 // Needs:   SuperblockMaker, Stock and the lock over it.
-// Keeps:   their blocks are not looked at before. A child that only loads another program need not read, page by page, what lies free in
-//          its parent, and of pages that the parent keeps from its children (MADV_DONTFORK) there is nothing to be read.
-// Threads: adopt any; put and forget in the child of a fork, alone.
+// Keeps:   no block of an orphan is read before it is adopted. So a child that only loads another program does not
+//          read its parent's free blocks page by page, nor pages that the parent keeps from its children
+//          (MADV_DONTFORK).
+// Threads: adopt: any. put and forget: the child of a fork, before it has a second thread.
 // Cost:    adopt: a load; once, a walk over all free blocks.
 #pragma once
 
@@ -23,6 +25,7 @@ public:
     constexpr Orphans(SuperblockMaker<Classes> &maker, Stock<Classes, Discipline> &stock, sync::Lock &lock)
         : maker_(maker), stock_(stock), lock_(lock) {}
 
+    /// A superblock without an owner from now on.
     void put(OwnerLine *s) {
         set_owner(s, nullptr);
         Notices<Discipline>::orphan(s);
@@ -31,14 +34,14 @@ public:
         any_.store(true, std::memory_order_relaxed);
     }
 
-    /// All of them, if there are any, but for those that another thread is just about to tell of.
+    /// Adopts all orphans, but for those about which another thread is just delivering a notice.
     CAIRN_INLINE void adopt() {
         if (CAIRN_UNLIKELY(any_.load(std::memory_order_relaxed))) {
             adopt_all();
         }
     }
 
-    /// One that the caller tells of.
+    /// Adopts the orphan about which the calling thread delivers a notice.
     void adopt(OwnerLine *s) {
         LineList empties;
         {
@@ -59,16 +62,16 @@ private:
         LineList empties;
         {
             sync::Guard hold(lock_);
-            LineList told;
+            LineList claimed_by_others;
             while (OwnerLine *const s = list_.front()) {
                 list_.remove(s);
                 if (Notices<Discipline>::claim(s)) {
                     adopt_locked(s, empties);
                 } else {
-                    told.push_front(s);
+                    claimed_by_others.push_front(s);
                 }
             }
-            list_ = told;
+            list_ = claimed_by_others;
             any_.store(false, std::memory_order_relaxed);
         }
         release_run(empties);
@@ -76,7 +79,8 @@ private:
 
     void adopt_locked(OwnerLine *s, LineList &empties) {
         superblock::recount(s);
-        // Who tells of it already, of what was freed since, waits for the lock, and looks for it in the stock: it has a live block then.
+        // A thread that delivers a notice about frees after the recount waits for the lock, and then looks for the
+        // superblock in the stock: it is there, since it has a live block.
         Notices<Discipline>::let_go(s, /*own_notice=*/false);
         if (s->accounted != 0) {
             stock_.put(s, 0);
@@ -96,8 +100,8 @@ private:
     Stock<Classes, Discipline> &stock_;
     sync::Lock &lock_;
     LineList list_; ///< under the lock
-    std::atomic<bool> any_{
-        false}; ///< relaxed: a hint without the lock. At the fork there is one thread, all others come after
+    /// relaxed: a hint without the lock. The fork child stores it while it has one thread; other threads come later.
+    std::atomic<bool> any_{false};
 };
 
 } // namespace cairn

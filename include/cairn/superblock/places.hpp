@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Places: the lists in which a heap keeps the superblocks that none of its bins allocates from.
+// Places: the lists in which a heap keeps the superblocks that are not in its bins.
 //
-// Adds:    put (into the list that fits), take out, and the two choices that the discipline makes: the
-//          fullest to allocate from, the emptiest to give away.
-// Needs:   the OwnerLine's links and `place`.
-// Keeps:   each superblock in exactly one list, the one that its `place` names.
-// Threads: the owner of the heap, or who holds its lock.
+// Adds:    put, take_out, and the two choices of the discipline: the fullest superblock to allocate from, the
+//          emptiest one to give away.
+// Needs:   OwnerLine's links and `place`.
+// Keeps:   each superblock is in exactly one list, the one that its `place` names.
+// Threads: the owner of the heap, or a thread that holds the lock of the lists.
 // Cost:    a few loads and stores.
 // Source:  Hoard, section 3.1.
 #pragma once
@@ -22,6 +22,7 @@ public:
     static constexpr unsigned groups = FullnessGroups<SizeClasses>::groups;
     constexpr Places() = default;
 
+    /// Puts a superblock into the list that matches its accounted blocks.
     CAIRN_INLINE void put(OwnerLine *s) {
         if (s->accounted == 0) {
             s->place = Place::empty;
@@ -34,7 +35,7 @@ public:
         }
     }
 
-    /// Out of whatever list it is in.
+    /// Takes a superblock out of the list that it is in, if any.
     CAIRN_INLINE void take_out(OwnerLine *s) {
         switch (s->place) {
         case Place::partial:
@@ -54,13 +55,17 @@ public:
         s->place = Place::nowhere;
     }
 
+    /// The fullest partly filled superblock of the class, taken out; nullptr when there is none.
     OwnerLine *take_fullest(unsigned size_class) { return groups_.take_fullest(size_class); }
+    /// The fullest of those that `heap` gave to the global heap (FullnessGroups::take_fullest_of).
     OwnerLine *take_fullest_of(unsigned size_class, unsigned heap) {
         return groups_.take_fullest_of(size_class, heap);
     }
+    /// A superblock without live blocks, not taken out; nullptr when there is none.
     OwnerLine *empty() const { return empty_.front(); }
 
-    /// An empty one that is cut for the class already, as far as a short look shows; else any of so many slots.
+    /// A superblock without live blocks, not taken out: one of the class among the first eight; else any of `slots`
+    /// slots among these; nullptr when there is none.
     OwnerLine *empty_for(unsigned size_class, unsigned slots) const {
         OwnerLine *any = nullptr;
         OwnerLine *s = empty_.front();
@@ -73,7 +78,8 @@ public:
         return any;
     }
 
-    /// A superblock taken for full for which `has_room` holds, taken out; a walk.
+    /// A superblock of the list of full ones for which `has_room` holds, taken out; nullptr when there is none. A
+    /// walk through the list.
     template <class Predicate>
     OwnerLine *take_full(Predicate &&has_room) {
         OwnerLine *s = full_.front();
@@ -86,20 +92,21 @@ public:
         return s;
     }
 
-    /// An empty superblock, else one of the emptiest group below `limit`; not taken out.
+    /// A superblock without live blocks, else one of the emptiest group below `limit`; not taken out. nullptr when
+    /// there is none.
     OwnerLine *emptiest(unsigned limit) const {
         OwnerLine *const s = empty_.front();
         return s != nullptr ? s : groups_.emptiest(limit);
     }
 
-    /// Any superblock at all; not taken out.
+    /// Any superblock, not taken out; nullptr when there is none.
     OwnerLine *any() const {
         OwnerLine *const s = emptiest(groups);
         return s != nullptr ? s : full_.front();
     }
 
 private:
-    static constexpr unsigned longest_look_ = 8;
+    static constexpr unsigned longest_look_ = 8; ///< superblocks; part of a slow path
 
     LineList full_;
     LineList empty_;

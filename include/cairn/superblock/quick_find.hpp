@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Quick find: the superblock of nearly every block that a program hands back.
+// Quick find: the superblock or large run of nearly every live block that a program hands back.
 //
-// Adds:    quick_find, which answers for live blocks and for nothing else; not for one in 2^32, nor for those of a heap of one's own
-//          (cairn_heap). The same for large blocks.
-// Needs:   WindowRow, WindowMap, Segment, and the superblock's descriptors; never touches what a wild pointer points to.
-// Keeps:   no answer for what is not the start of a live block: what that is, and whether it is a mistake, find() and check_live()
-//          know (block_check.hpp).
+// Adds:    quick_find, which returns the superblock of a live block, or nullptr. nullptr also for one in 2^32 live
+//          blocks and for blocks of a cairn_heap: the caller then takes the checked path. quick_find_large, for large
+//          blocks.
+// Needs:   WindowRow, WindowMap, Segment, and the superblock's descriptors. No function here reads the memory that a
+//          wild pointer points to.
+// Keeps:   the result is nullptr for every pointer that is not the start of a live block. find() and check_live()
+//          (block_check.hpp) say what such a pointer is, and whether it is a mistake.
 // Threads: any.
-// Cost:    some 30 instructions, and one line beside the block.
+// Cost:    some 30 instructions, and one cache line beside the block's.
 #pragma once
 
 #include <cairn/run/window_row.hpp>
@@ -16,19 +18,21 @@
 
 namespace cairn::superblock {
 
-/// What is set in SharedLine::owner where that is not a thread's heap. One bit of it alone: Notices::hidden.
+/// The bits that are set in SharedLine::owner where the owner is no thread heap (a cairn_heap). One of them alone:
+/// Notices::hidden.
 inline constexpr std::uintptr_t no_thread_heap = 3;
 
-/// Whether a superblock lies at the slot that an address of a segment's lies in. relaxed (kind): in the history of a pointer to a
-/// live block.
+/// Whether the slot of an address in a segment belongs to a superblock. relaxed (kind): in the history of a pointer
+/// to a live block.
 CAIRN_INLINE bool has_superblock_at(std::uintptr_t address) {
     const SlotKind kind = Segment::of(address)->kind(Segment::slot_of(address));
     return kind == SlotKind::superblock || kind == SlotKind::tail;
 }
 
-/// quick_find, of an address of a segment's, whose slot has the line `shared`.
+/// quick_find() for an address in a segment; `shared` is the line of the slot that the address lies in.
 CAIRN_INLINE OwnerLine *quick_find_at(SharedLine *shared, std::uintptr_t block) {
-    // relaxed: whoever it is. That the slot is a superblock's stands in the history of a pointer to a live block.
+    // relaxed: any owner will do. That the slot belongs to a superblock is in the history of a pointer to a live
+    // block.
     const void *const owner = shared->owner.load(std::memory_order_relaxed);
     const bool is_there =
         owner != nullptr ? (address_of(owner) & no_thread_heap) != no_thread_heap : has_superblock_at(block);
@@ -38,14 +42,15 @@ CAIRN_INLINE OwnerLine *quick_find_at(SharedLine *shared, std::uintptr_t block) 
                : nullptr;
 }
 
-/// The superblock of a live block, if that is in a thread's heap, or in none; else nullptr.
+/// The superblock of a live block, if it is in a thread heap or in the global heap; else nullptr.
 CAIRN_INLINE OwnerLine *quick_find(std::uintptr_t block) {
     return CAIRN_LIKELY(in_segment(block)) ? quick_find_at(shared_line_at(block), block) : nullptr;
 }
 
-/// The first line of the large block, if it is a live one; else nullptr. `shared`: as before.
+/// The first slot's line of a live large block; else nullptr. `shared` is the line of the slot that the address lies
+/// in.
 CAIRN_INLINE OwnerLine *quick_find_large(SharedLine *shared, std::uintptr_t block) {
-    // relaxed: as above
+    // relaxed: the state of a live block is in its pointer's history.
     const bool is_live = Segment::of(block)->kind(Segment::slot_of(block)) == SlotKind::large &&
                          shared->starts_below.load(std::memory_order_relaxed) == Segment::live &&
                          shared->first_block == block;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Recount: sets a superblock's accounts right from its blocks, when its owner is gone in the middle of
-// whatever it did.
+// Recount: makes a superblock's counts agree with its blocks, after its owner thread has vanished in the middle of
+// any operation.
 //
-// Adds:    one operation, for the child of a fork.
-// Keeps:   a block that the former owner was handing out or taking back is counted as live: it may leak, it
-//          is never handed out twice. Where a list is not sound, all of it is given up.
-// Threads: who holds the superblock; others may free its blocks meanwhile.
+// Adds:    recount, for the child of a fork; count_list.
+// Keeps:   a block that the vanished owner was handing out or taking back is counted as live: it may leak, but it is
+//          never handed out twice. A list that is not sound is given up as a whole.
+// Threads: a thread that has exclusive access to the superblock; other threads may free its blocks meanwhile.
 // Cost:    a walk over the free blocks.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace cairn::superblock {
 
-/// The length of a list of free blocks; false if it is not one.
+/// Sets `count` to the length of the list of free blocks that begins with `head`. False if it is not such a list.
 inline bool count_list(const OwnerLine *s, std::uintptr_t head, unsigned &count) {
     const std::uintptr_t memory = memory_of(s);
     const std::size_t span = span_of(s);
@@ -40,6 +40,8 @@ inline void splice(OwnerLine *s, RemoteWord list) {
     s->frees_until_check -= static_cast<std::int32_t>(list.count());
 }
 
+/// Sets the superblock's own list, its counts and its touched bytes from its blocks. Puts a sound remote list into
+/// its own.
 inline void recount(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     unsigned free_blocks = 0;
@@ -49,7 +51,7 @@ inline void recount(OwnerLine *s) {
     }
     s->frees_until_check = static_cast<std::int32_t>(s->carved - free_blocks);
     s->check_at = 0;
-    // acquire: pairs with the release of free_remote: the links are followed.
+    // acquire: pairs with the release of free_remote, since the links are followed.
     const RemoteWord remote{remote_of(s)->word.exchange(0, std::memory_order_acquire)};
     unsigned remote_blocks = 0;
     if (!remote.empty() && count_list(s, memory_of(s) + remote.head_offset(), remote_blocks) &&

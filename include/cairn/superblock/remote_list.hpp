@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Remote list: what others have freed of a superblock, as its owner sees it.
+// Remote list: the blocks that other threads have freed in a superblock, for its owner.
 //
-// Adds:    collect, which makes it the superblock's own list; how many blocks are live if it is counted.
+// Adds:    collect, which makes the remote list the superblock's own list; the number of live blocks.
 // Needs:   RemoteWord.
-// Keeps:   nobody follows the list before its blocks are handed out: each is in another processor's cache. A pop finds
-//          out whether the next link is sound, so racing double frees, which make the list a ring or too short,
-//          end the program before a block is handed out twice; the counts find out that more were freed than were live.
+// Keeps:   the list is not followed before its blocks are handed out, since each block is in another processor's
+//          cache. Racing double frees may make the list a ring, or too short. pop() checks each link, so the program
+//          ends before a block is handed out twice; live_without() checks that no more blocks were freed than were
+//          live.
 // Threads: the superblock's owner.
 // Errors:  ends the program when more blocks were freed than were live.
 // Cost:    collect: one atomic exchange, whatever the length.
@@ -23,6 +24,7 @@ namespace cairn::superblock {
                      std::uint64_t{shared_of(s)->block_size}, ") were freed than were live"});
 }
 
+/// The live blocks of the superblock if those in `list` are free. Ends the program if the list has more.
 inline std::uint32_t live_without(const OwnerLine *s, RemoteWord list) {
     if (CAIRN_UNLIKELY(list.count() > s->live())) {
         report_too_many_frees(s);
@@ -30,7 +32,8 @@ inline std::uint32_t live_without(const OwnerLine *s, RemoteWord list) {
     return s->live() - list.count();
 }
 
-/// What others have freed, which is not in the superblock's own list. A hint: relaxed, whoever uses their memory collects first.
+/// The remote list, whose blocks are not in the superblock's own list. relaxed: a hint; a thread that uses the
+/// blocks' memory collects them first.
 inline RemoteWord remote_frees(const OwnerLine *s) {
     return s->freed_by_others.load(std::memory_order_relaxed)
                ? RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}
@@ -40,14 +43,14 @@ inline bool has_remote_frees(const OwnerLine *s) {
     return !remote_frees(s).empty();
 }
 
-/// Blocks that are neither in the superblock's list nor in the remote one.
+/// How many blocks are neither in the superblock's own list nor in the remote list.
 inline std::uint32_t live_now(const OwnerLine *s) {
     return live_without(s, remote_frees(s));
 }
 
-/// What was in the remote list, out of it: the owner, and `queued` where the superblock stays in its queue, are left. The next
-/// notice is a step away. acq_rel: acquire pairs with the release of free_remote, so the links and the blocks' last use are
-/// visible; release, so that who pushes on what is left sees the threshold.
+/// Takes the remote list out of the remote word, and sets the next notice a step away. The owner stays, and the
+/// queued bit where the superblock is in an inbox. acquire: pairs with the release of free_remote: the links and the
+/// last use of the blocks are visible. release: a thread that pushes onto the empty list sees the threshold.
 inline RemoteWord take_remote(OwnerLine *s) {
     constexpr std::uint64_t keep = RemoteWord::owner_mask | RemoteWord::queued_bit;
     RemoteLine *const line = remote_of(s);
@@ -55,7 +58,7 @@ inline RemoteWord take_remote(OwnerLine *s) {
     return {line->word.fetch_and(keep, std::memory_order_acq_rel)};
 }
 
-/// What others have freed becomes the superblock's own list, which is empty.
+/// Makes the remote list the superblock's own list, which is empty.
 inline void collect(OwnerLine *s) {
     const RemoteWord list = take_remote(s);
     const std::uint32_t live = live_without(s, list);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Remote word: the blocks of a superblock that other threads have freed, their number, and whose superblock
-// it is, in one word, so that one atomic operation publishes the block, counts it, and agrees with the owner
-// on who that is.
+// Remote word: the blocks of a superblock that other threads have freed, their number, and the superblock's owner, in
+// one word. So one atomic operation publishes a block, counts it, and agrees with the owner on who owns the superblock.
 //
 //   bits 0-19   offset of the first block / 8, plus 1; 0: no block
 //   bits 20-35  number of blocks
-//   bit  36     queued: someone is on the way to tell the owner
+//   bit  36     queued: a notice about the superblock is on its way, or in an inbox
 //   bits 40-55  heap number of the owner; 0: the global heap
 //
-// Keeps:   while `queued` is set, exactly one agent is responsible for the superblock's notice (a freeing
-//          thread between its exchange and its push, or one queue that holds the superblock), and the owner
-//          does not change except by whoever empties that queue, or from 0.
-// Threads: any. The list is pushed by many and taken whole, so there is no ABA: a push that finds the same
-//          first block and count finds a list that it may extend.
-// Source:  remote free lists are NBmalloc's (section 5: the IBM free-list); taking the list whole instead
-//          of popping makes its version tags unnecessary.
+// Keeps:   while `queued` is set, exactly one agent is responsible for the superblock's notice: a freeing thread
+//          between its exchange and its push, or the inbox that holds the superblock. Meanwhile the owner changes only
+//          by the thread that empties this inbox, or from 0 to a heap.
+// Threads: any. Many threads push onto the list, and it is taken whole, so there is no ABA: a push that finds the
+//          same first block and the same count finds a list that it may extend.
+// Source:  remote free lists are NBmalloc's (section 5: the IBM free-list). Since the list is taken whole, and not
+//          popped, it needs no version tag.
 #pragma once
 
 #include <cairn/run/descriptor.hpp>
@@ -41,7 +40,7 @@ struct RemoteWord {
     constexpr bool queued() const { return (bits & queued_bit) != 0; }
     constexpr unsigned owner() const { return static_cast<unsigned>((bits & owner_mask) >> owner_shift); }
 
-    /// The word after `blocks` more, the first at `offset` in the superblock.
+    /// The word after a push of `blocks` blocks, the first of them at `offset` in the superblock.
     constexpr RemoteWord pushed(std::uint64_t offset, unsigned blocks = 1) const {
         return {((bits & ~head_mask) | (offset / 8 + 1)) + blocks * count_one};
     }

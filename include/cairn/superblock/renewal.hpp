@@ -2,12 +2,12 @@
 //
 // Renewal: how a superblock without live blocks is made ready to be allocated from again.
 //
-// Adds:    renew: goes on with the list that the frees have left, where that goes through memory in order; else all blocks
-//          are carved again.
-// Needs:   a superblock without live blocks, and nobody who pushes onto its remote list.
+// Adds:    carve_again_if_unordered, which keeps the free list where it goes through memory in order of address;
+//          carve_again_if_incomplete, for a list that has not all blocks.
+// Needs:   a superblock without live blocks, onto whose remote list no thread pushes.
 // Keeps:   blocks that are handed out one after the other are mostly neighbours.
-// Threads: who has the superblock to himself.
-// Cost:    a look at 8 blocks, whose misses overlap; carving all of them costs some hundred lines.
+// Threads: a thread that has exclusive access to the superblock.
+// Cost:    loads from 8 blocks, whose misses overlap. Carving all blocks again costs some hundred cache lines.
 // Source:  docs/decisions/empty-superblock-reuse.md.
 #pragma once
 
@@ -15,16 +15,17 @@
 
 namespace cairn::superblock {
 
-/// Of a superblock without live blocks: the ones that others have freed were counted, and are in no list any more. Without them
-/// the list is not whole.
+/// Remote frees of the superblock were counted, but their list was dropped: where there were any, the superblock's
+/// own list has not all blocks, and all are carved again.
 inline void carve_again_if_incomplete(OwnerLine *s) {
     if (s->live() != 0) {
         carve_again(s);
     }
 }
 
-/// Whether the list leads from each of some blocks, all over the superblock, to a neighbour; once it may jump. An order that only
-/// stays near, such as that in which a tree is taken down, strays farther each time that the tree is built from it again.
+/// Whether the links of eight blocks, all over the superblock, lead to a neighbouring block, but for one of them.
+/// Nearly in order is not enough: the order in which a program takes a tree down, for example, becomes less regular
+/// each time that the program builds the tree from this list again.
 inline bool is_in_order(const OwnerLine *s) {
     constexpr std::uint32_t looks = 8;
     const std::size_t size = shared_of(s)->block_size;
@@ -37,7 +38,7 @@ inline bool is_in_order(const OwnerLine *s) {
     return jumps <= 1;
 }
 
-/// The list is whole, or empty, and there is nothing to be kept or cut.
+/// For a superblock whose list has all its carved blocks: all blocks are carved again unless the list is in order.
 inline void carve_again_if_unordered(OwnerLine *s) {
     if (!is_end(s->free) && !is_in_order(s)) {
         carve_again(s);

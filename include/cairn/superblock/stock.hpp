@@ -2,14 +2,16 @@
 //
 // Stock: the superblocks of the global heap, and which of them a thread heap gets.
 //
-// Adds:    superblocks without live blocks, kept for the next heap that needs one of the class;
-//          a choice that keeps threads apart: a heap gets back what it gave up itself; a stranger's empty one when it has
-//          none; a stranger's partly filled one, whose cache lines it may come to share with the stranger's live blocks,
-//          only when more lies free in here than the global heap's own slack, or as many of the class have blocks to cut as there are heaps.
+// Adds:    put, take and take_empty. A heap gets, in this order: a partly filled superblock that it gave up itself;
+//          one that another heap gave up; a superblock without live blocks. With the second kind two threads may come
+//          to share cache lines. So a heap gets it only if blocks of the class fill whole cache lines, or free memory
+//          here exceeds the global heap's own slack, or as many superblocks of the class as there are heaps have
+//          uncarved blocks.
 // Needs:   Places; HeapsInUse.
-// Keeps:   free bytes in here, beyond what is handed to whoever asks first: at most K S for each heap in use; of each class at most as
-//          many superblocks with live blocks that are not cut to the end as heaps were ever in use.
-// Threads: the caller holds the global heap's lock; heaps() any.
+// Keeps:   free bytes in partly filled superblocks here: at most the slack for each heap in use; beyond that a
+//          superblock goes to any heap that asks. Superblocks of a class that have live and uncarved blocks: at most
+//          as many as heaps were ever in use.
+// Threads: the caller holds the global heap's lock; heaps() and the two hints: any.
 // Cost:    a look at a few superblocks of the class.
 // Source:  Hoard, section 3.3 (superblocks that move may share lines; that has to be rare).
 #pragma once
@@ -29,7 +31,8 @@ class Stock {
 public:
     constexpr Stock() = default;
 
-    /// `heap`: which one gives it up. Without live blocks it has none in its remote list either: they were counted.
+    /// Puts in a superblock that `heap` gives up. One without live blocks has an empty remote list: its remote frees
+    /// were counted.
     void put(OwnerLine *s, unsigned heap) {
         s->last_heap = static_cast<std::uint16_t>(heap);
         if (s->accounted == 0) {
@@ -40,12 +43,14 @@ public:
         uncarved_[s->size_class] += is_uncarved(s);
     }
 
+    /// Takes out a superblock with live blocks.
     void take_out(OwnerLine *s) {
         places_.take_out(s);
         leave(s);
     }
 
-    /// One without live blocks, of any class, taken out; of those of a class, one that `heap` gave up. nullptr when there is none.
+    /// A superblock without live blocks, of any class, taken out; within a class one that `heap` gave up, if there is
+    /// one. nullptr when there is none.
     OwnerLine *take_any_empty(unsigned heap) {
         for (; empty_bytes() != 0; hand_ = (hand_ + 1) % Classes::count) {
             if (OwnerLine *const s = take_empty(hand_, heap)) {
@@ -55,16 +60,16 @@ public:
         return nullptr;
     }
 
-    /// A hint without the lock.
+    /// Bytes of superblocks without live blocks. A hint without the lock.
     std::size_t empty_bytes() const { return empty_bytes_.load(std::memory_order_relaxed); }
 
-    /// What of that was touched. A hint too.
+    /// How much of empty_bytes() was touched. A hint without the lock.
     std::size_t empty_touched() const { return empty_touched_.load(std::memory_order_relaxed); }
 
-    /// The superblock of the class for `heap`, taken out; nullptr when there is none for it.
+    /// The superblock of the class that `heap` gets, taken out; nullptr when there is none for it.
     OwnerLine *take(unsigned size_class, unsigned heap) {
         OwnerLine *s = places_.take_fullest_of(size_class, heap);
-        if (s == nullptr && may_be_a_strangers(size_class)) {
+        if (s == nullptr && may_change_heaps(size_class)) {
             s = places_.take_fullest(size_class);
         }
         if (s == nullptr) {
@@ -74,7 +79,8 @@ public:
         return s;
     }
 
-    /// One of the class without live blocks, taken out; one that `heap` gave up, if there is one.
+    /// A superblock of the class without live blocks, taken out; one that `heap` gave up, if there is one. nullptr
+    /// when there is none.
     OwnerLine *take_empty(unsigned size_class, unsigned heap) {
         const std::uint8_t ways_there = ways_of_[size_class];
         if (ways_there == 0) {
@@ -95,6 +101,7 @@ public:
 
     HeapsInUse &heaps() { return heaps_; }
 
+    /// In the child of a fork: the stock is empty, and no heap is in use.
     void forget() {
         places_ = {};
         free_bytes_ = 0;
@@ -110,17 +117,19 @@ public:
     }
 
 private:
-    static constexpr unsigned ways_ = 8; ///< as many as a byte has bits, for take_empty
+    static constexpr unsigned ways_ =
+        8; ///< heaps share these lists by their numbers; as many as a byte has bits
 
     static bool is_uncarved(const OwnerLine *s) { return s->carved != shared_of(s)->capacity; }
 
-    /// One with live blocks is in `places_` no more.
+    /// A superblock with live blocks has left `places_`.
     void leave(const OwnerLine *s) {
         free_bytes_ -= superblock::free_bytes(s, s->accounted);
         uncarved_[s->size_class] -= is_uncarved(s);
     }
 
-    bool may_be_a_strangers(unsigned size_class) const {
+    /// Whether a heap may get a partly filled superblock that another heap gave up.
+    bool may_change_heaps(unsigned size_class) const {
         return blocks_fill_lines(size_class) || free_bytes_ > slack() ||
                uncarved_[size_class] >= heaps_.peak();
     }
@@ -146,14 +155,16 @@ private:
 
     Places<Classes::count> places_;
     std::size_t free_bytes_ = 0;
-    std::uint32_t uncarved_[Classes::count]{}; ///< of places_, superblocks that have blocks to be cut yet
-    /// By the heap that gave them up, whose processor has seen them last.
+    std::uint32_t uncarved_[Classes::count]{}; ///< superblocks in places_ that have uncarved blocks
+    /// Superblocks without live blocks, by class and by the heap that gave them up, whose processor may have them in
+    /// its cache.
     LineList empties_[Classes::count][ways_];
     std::atomic<std::size_t> empty_bytes_{0};   ///< relaxed: a hint without the lock, exact under it
-    std::atomic<std::size_t> empty_touched_{0}; ///< the same
-    unsigned hand_ = 0;                         ///< the class that gave up an empty one last
+    std::atomic<std::size_t> empty_touched_{0}; ///< relaxed: a hint without the lock, exact under it
+    unsigned hand_ = 0;                         ///< the class of the last take_any_empty()
     HeapsInUse heaps_;
-    std::uint8_t ways_of_[Classes::count]{}; ///< of empties_: a bit for each way of the class that has any
+    std::uint8_t
+        ways_of_[Classes::count]{}; ///< for each class a bit for each list in empties_ that is not empty
 };
 
 } // namespace cairn

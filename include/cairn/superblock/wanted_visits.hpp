@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Wanted visits: the heaps that may hold too much, since other threads have freed much into them, or since their owners have
-// found it so (Overdraft): a visit may find superblocks to give away, should their owners not come by first.
+// Wanted visits: the heaps that may have too much free memory, since other threads have freed much in them, or since
+// their owners have found it so (Overdraft). A visit may find superblocks to give away, unless the owner's next slow
+// path comes first.
 //
-// Adds:    add, take: a stack without a lock for those who add.
-// Needs:   the heaps' in-inboxes (Inbox), which are never unmapped.
-// Keeps:   a inbox is in it once at most. What is put back comes behind all that is there: who can not visit some heaps comes to the
-//          others.
-// Threads: add, empty: any; take: one at a time.
-// Cost:    an exchange and a compare-exchange to add, the first alone while the inbox is in it already; an exchange or two to take.
-// Source:  Treiber, "Systems programming: coping with parallelism", 1986; taken whole, so there is no ABA.
+// Adds:    add; take: a stack without a lock for the adding threads.
+// Needs:   the heaps' inboxes (Inbox), which are never unmapped.
+// Keeps:   an inbox is in the stack at most once. An inbox that is put back goes behind the current batch, so that a
+//          thread that can not visit some heaps still reaches the others.
+// Threads: add, empty: any. take: one at a time.
+// Cost:    add: an exchange and a compare-exchange; the exchange alone while the inbox is in the stack. take: one or
+//          two exchanges.
+// Source:  Treiber, "Systems programming: coping with parallelism", 1986. The stack is taken whole, so there is no
+//          ABA.
 #pragma once
 
 #include <cairn/superblock/inbox.hpp>
@@ -20,9 +23,11 @@ class WantedVisits {
 public:
     constexpr WantedVisits() = default;
 
+    /// Adds a heap's inbox, unless it is in the stack.
     void add(Inbox &inbox) {
-        // acquire: pairs with the release in take(): its read of next_wanted came before our write. release: pairs with the
-        // acquire there: who takes the inbox sees why it was added, also where it was in already. Hence no look before.
+        // acquire: pairs with the release in take(): its read of next_wanted came before the write here. release:
+        // pairs with the acquire in take(): the thread that takes the inbox sees why it was added, also where it was
+        // in the stack already. For that the exchange is needed each time: no load goes before it.
         if (inbox.wanted.exchange(true, std::memory_order_acq_rel)) {
             return;
         }
@@ -34,20 +39,20 @@ public:
                                                std::memory_order_relaxed));
     }
 
-    /// relaxed: a hint.
+    /// Whether there is none. relaxed: a hint.
     bool empty() const {
         return first_.load(std::memory_order_relaxed) == nullptr &&
                left_.load(std::memory_order_relaxed) == nullptr;
     }
 
-    /// Of somebody who takes and puts back: he comes to an end when he has seen all.
+    /// The progress of one caller that takes inboxes and puts some back: it ends when the caller has seen all.
     class Pass {
         friend WantedVisits;
         bool begun_ = false;
-        unsigned since_ = 0;
+        unsigned since_ = 0; ///< rounds_ at its begin
     };
 
-    /// nullptr when there is none, or none that was there before the look put it back.
+    /// The next inbox. nullptr when there is none, or none that was there before this pass put it back.
     Inbox *take(Pass &pass) {
         if (!pass.begun_) {
             pass.begun_ = true;
@@ -56,7 +61,7 @@ public:
         Inbox *inbox = left_.load(std::memory_order_relaxed); // relaxed, as its stores: one at a time
         if (inbox == nullptr && rounds_ == pass.since_) {
             ++rounds_;
-            // acquire: pairs with the release in each add() since the last time.
+            // acquire: pairs with the release of each add() after the last exchange.
             inbox = first_.exchange(nullptr, std::memory_order_acquire);
         }
         if (inbox == nullptr || rounds_ - pass.since_ > 1) {
@@ -71,7 +76,7 @@ public:
         return take(pass);
     }
 
-    /// In the child of a fork. The inboxes are forgotten one by one (Inbox::reset_after_fork).
+    /// In the child of a fork. Each inbox is reset by itself (Inbox::reset_after_fork).
     void reset_after_fork() {
         first_.store(nullptr, std::memory_order_relaxed); // relaxed, both: alone
         left_.store(nullptr, std::memory_order_relaxed);
@@ -79,8 +84,8 @@ public:
 
 private:
     std::atomic<Inbox *> first_{nullptr};
-    std::atomic<Inbox *> left_{nullptr}; ///< of those that were taken off the stack together
-    unsigned rounds_ = 0;                ///< how often that was
+    std::atomic<Inbox *> left_{nullptr}; ///< the current batch: what is left of the stack that was taken last
+    unsigned rounds_ = 0;                ///< batches so far
 };
 
 } // namespace cairn
