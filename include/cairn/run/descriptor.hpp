@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Descriptors: what is known about a slot (64 KiB of address space), kept away from the blocks in three cache
-// lines of three arrays, so that what the owner writes, what other threads write and what all read never share a line, nor a
-// pair of lines that a processor fetches at once.
+// Descriptors: what is known about a slot (64 KiB of address space), away from the blocks, in three cache lines of
+// three arrays. The fields that the owner writes, those that other threads write, and those that all threads read are
+// on different line pairs, since processors fetch two lines at a time.
 //
-// Adds:    OwnerLine (touched by whoever owns the superblock), SharedLine (read by every free) and RemoteLine (written by
-//          remote frees). The first two describe free and large runs too, in their first slot.
+// Adds:    OwnerLine (used by the owner of a superblock), SharedLine (read by every free) and RemoteLine (written by
+//          remote frees). The first two also describe free and large runs, in the run's first slot.
 // Needs:   zeroed memory.
-// Keeps:   a SharedLine's `owner` is non-null only while the slot is one of a superblock's in a heap.
+// Keeps:   SharedLine::owner is not null only while the slot belongs to a superblock in a heap.
 // Threads: see each field.
-// Source:  Wen and Deng, section 3.2.2: keep the metadata together and apart from the blocks, or each remote
-//          free misses on a line of its own.
+// Source:  Wen and Deng, section 3.2.2: metadata kept together and apart from the blocks; otherwise each remote free
+//          misses on a line of its own.
 #pragma once
 
 #include <cairn/platform/features.hpp>
@@ -21,47 +21,60 @@
 
 namespace cairn {
 
-/// Where a superblock stands.
+/// The list or bin that a superblock is in.
 enum class Place : std::uint8_t {
-    nowhere, ///< not in a list: on its way between two heaps
-    current, ///< the one that its class allocates from
+    nowhere, ///< in none, on its way between two heaps
+    current, ///< in the bin of its class
     partial, ///< in a fullness group
-    full,    ///< nothing to allocate until blocks come back
-    empty,   ///< no live block: may be formatted for any class
-    orphan,  ///< a fork has lost its heap, and nobody has recounted it since
+    full,    ///< in the list of superblocks without free blocks
+    empty,   ///< in the list of superblocks without live blocks, which may be formatted for any class
+    orphan,  ///< in the list of a fork child of superblocks that were not recounted (superblock/orphans.hpp)
 };
 
-/// Written by the owner: the thread of the heap that holds the superblock, or whoever holds that heap's lock; but for `freed_by_others`.
+/// What the owner of a superblock changes: the thread of the heap that has the superblock, or a thread that holds the
+/// lock of that heap. Other threads store freed_by_others alone. Free and large runs use slots, next and previous.
 struct alignas(platform::line_pair) OwnerLine {
-    std::uintptr_t free;            ///< first free block; odd: the list is empty (superblock::is_end)
-    std::uint64_t cookie;           ///< secret of this superblock, links are encoded with it
-    std::int32_t frees_until_check; ///< a free that brings it to 0 checks the superblock
-    std::int32_t check_at;          ///< live blocks when that comes: live() is the sum of both
-    std::uint32_t accounted;        ///< live blocks as the heap's u knows them
-    std::uint32_t carved;           ///< blocks cut from the superblock so far
-    OwnerLine *next;                ///< neighbours in whatever list `place` says
+    /// The first free block; odd where the list is empty (superblock::is_end).
+    std::uintptr_t free;
+    /// The secret with which the superblock's links are encoded.
+    std::uint64_t cookie;
+    /// A free that brings it to 0 makes the owner check the superblock.
+    std::int32_t frees_until_check;
+    /// The number of live blocks at that free.
+    std::int32_t check_at;
+    /// The live blocks that the account of the heap knows of.
+    std::uint32_t accounted;
+    /// Blocks carved so far.
+    std::uint32_t carved;
+    /// Neighbours in the list that `place` names.
+    OwnerLine *next;
     OwnerLine *previous;
-    std::uint32_t
-        touched; ///< bytes from the start that are in memory; superblock::held_by says what of it counts
-    std::uint16_t slots; ///< length of the run; valid for the first slot of any run
+    /// Bytes from the start that were touched. superblock::held_by: how many of them count for the heap.
+    std::uint32_t touched;
+    /// Length of the run; also of a free or large run.
+    std::uint16_t slots;
     std::uint8_t size_class;
-    std::uint8_t group; ///< fullness group, while partial
+    /// The fullness group, while `place` is partial.
+    std::uint8_t group;
     Place place;
-    std::atomic<bool>
-        freed_by_others; ///< other threads have freed blocks of it (note_freed_by_others). relaxed: a hint
-    std::uint16_t last_heap; ///< number of the heap that gave it to the global heap
-    std::int32_t
-        prefetch_offset; ///< bytes from a block that is freed to the line that is fetched then (watch_free_order)
+    /// Other threads have freed blocks of the superblock (superblock::note_freed_by_others). relaxed: a hint.
+    std::atomic<bool> freed_by_others;
+    /// The number of the heap that gave the superblock to the global heap.
+    std::uint16_t last_heap;
+    /// From a freed block to the address that its free prefetches, in bytes (superblock::watch_free_order).
+    std::int32_t prefetch_offset;
 
-    std::uint32_t carved_at_visit; ///< `carved` when a visitor last came (take_carved_flag)
+    /// `carved` at the last visit (superblock::take_carved_flag).
+    std::uint32_t carved_at_visit;
 
+    /// Blocks that are not in the superblock's own list.
     std::uint32_t live() const { return static_cast<std::uint32_t>(check_at + frees_until_check); }
 };
 static_assert(sizeof(OwnerLine) == platform::line_pair);
-static_assert(offsetof(OwnerLine, carved_at_visit) ==
-              platform::cache_line); // what malloc and free use is one line
+// What malloc and free use is one cache line.
+static_assert(offsetof(OwnerLine, carved_at_visit) == platform::cache_line);
 
-/// A list of superblocks, or of runs, linked by the lines of their first slots. The one that was put last comes first.
+/// A list of superblocks or of runs, linked by the lines of their first slots; last in, first out.
 class LineList {
 public:
     OwnerLine *front() const { return head_; }
@@ -87,46 +100,59 @@ private:
     OwnerLine *head_ = nullptr;
 };
 
-/// Read by every free; written when the superblock changes hands or a page more is cut. In the second half of its
-/// pair: the arrays lie a multiple of 4 KiB apart, so that in the first half it would share one set of the first
-/// cache with its owner's line, and all descriptors together would use half of the sets.
+/// What every free reads. Written when a superblock gets another owner, and when blocks are carved. In the second half
+/// of its line pair: the arrays lie a multiple of 4 KiB apart. In the first half it would share a set of the first
+/// cache with the OwnerLine of its slot, and all descriptors together would use only half of the sets.
 struct alignas(platform::line_pair) SharedLine {
     std::byte unused[platform::cache_line];
 
-    // What a free asks: the same in the lines of all slots of a superblock.
-    std::atomic<void *>
-        owner; ///< the ThreadHeap; that it is one's own is for its own thread to conclude, between
-               ///< sync::Presence's begin and end (any: quick_find)
-    std::uint64_t reciprocal;   ///< the least number above 2^64 / block size
-    std::uint64_t key;          ///< the cookie xor the superblock's address: makes an encoded link an offset
-    std::uintptr_t first_block; ///< where the first block begins, or a long one
-    std::atomic<std::uint64_t>
-        starts_below; ///< tells the starts of blocks that were carved (is_block_start), here of those that
-                      ///< begin in the slot; relaxed: a block was carved in its pointer's own history.
-                      ///< Of a large run: Segment::LargeBlock
-    std::atomic<std::uint8_t>
-        slots_before; ///< so many slots of its superblock lie before this one. relaxed: in the history of a pointer
-                      ///< to a live block, a remnant for any other one
+    // What a free reads: equal in the lines of all slots of a superblock, but for slots_before and starts_below.
 
-    // The others: in that of the first slot.
-    std::uint32_t block_size; ///< bytes; of a large run: its usable bytes
-    std::uint16_t capacity;   ///< blocks of the whole superblock
+    /// The ThreadHeap that owns the superblock, encoded (superblock/notices.hpp). Only a heap's own thread may conclude
+    /// that it is the owner, in a section (sync::Presence).
+    std::atomic<void *> owner;
+    /// The least number above 2^64 / block size.
+    std::uint64_t reciprocal;
+    /// The cookie xor the superblock's address: decodes a link to an offset.
+    std::uint64_t key;
+    /// The address of the superblock's first block, or of a large block.
+    std::uintptr_t first_block;
+    /// Tells which addresses are starts of carved blocks (superblock::is_block_start), for those that begin in this
+    /// slot. Of a large run: Segment::LargeBlock. relaxed: the store is in the history of a pointer to the block.
+    std::atomic<std::uint64_t> starts_below;
+    /// How many slots of the superblock lie before this one. relaxed: in the history of a pointer to a live block; for
+    /// any other pointer it may be a remnant of an earlier superblock.
+    std::atomic<std::uint8_t> slots_before;
+
+    // What other calls read: in the line of the first slot.
+
+    /// Bytes of a block; of a large run: the block's usable bytes.
+    std::uint32_t block_size;
+    /// Blocks of the whole superblock.
+    std::uint16_t capacity;
     std::uint8_t size_class;
-    std::uint8_t slots; ///< the same as the owner's, of a superblock: a remote free leaves that line alone
-    std::uint16_t step; ///< after so many more remote frees somebody is told once more
-    std::uint16_t
-        marked; ///< blocks from the start that are free or were handed out: more than `carved` once cut anew
-    std::uint8_t gather; ///< so many blocks another thread may keep to give them back at once (Gathering)
-    std::atomic<bool> freed_by_others; ///< the OwnerLine's is set
+    /// A superblock's OwnerLine::slots, for remote frees, which do not read that line.
+    std::uint8_t slots;
+    /// Remote frees from one notice to the next.
+    std::uint16_t step;
+    /// Blocks from the start that are live or have a signature: more than `carved` after carving began again.
+    std::uint16_t marked;
+    /// How many blocks another thread may gather to give them back by one operation (Gathering); 0: none.
+    std::uint8_t gather;
+    /// Whether the OwnerLine's is set. relaxed: a hint.
+    std::atomic<bool> freed_by_others;
 };
 static_assert(sizeof(SharedLine) == platform::line_pair);
 static_assert(offsetof(SharedLine, owner) == platform::cache_line);
 
-/// Written by frees of other threads, and by who takes or counts what they freed: apart from what every free reads.
+/// What remote frees write, and the threads that take or count their blocks: apart from what every free reads.
 struct alignas(platform::line_pair) RemoteLine {
-    std::atomic<std::uint64_t> word; ///< blocks freed by others, and who owns the superblock (RemoteWord)
-    std::atomic<OwnerLine *> pending_next; ///< while queued at the owner
-    std::atomic<std::uint16_t> notify;     ///< so many remote frees make the freeing thread tell the owner
+    /// Remotely freed blocks, and the superblock's owner (RemoteWord).
+    std::atomic<std::uint64_t> word;
+    /// The next superblock in the same inbox.
+    std::atomic<OwnerLine *> pending_next;
+    /// The number of remotely freed blocks at which the owner gets a notice.
+    std::atomic<std::uint16_t> notify;
 };
 static_assert(sizeof(RemoteLine) == platform::line_pair);
 
