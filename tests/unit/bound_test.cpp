@@ -311,9 +311,10 @@ public:
         do {
             climb();
         } while (!over() && !testing::Test::HasFailure());
-        std::printf("%u climbs, %zu looks; at the worst of a promise: memory %.3f, a heap %.3f, pending %.3f, "
-                    "global heap %.3f\n",
-                    climbs_, stage_.looks(), memory_, heap_, pending_, global_);
+        std::printf(
+            "%u climbs, %zu looks; at the worst of a promise: memory %.3f, a heap %.3f, pending %.3f, "
+            "global heap %.3f\n",
+            climbs_, stage_.looks(), memory_, heap_, pending_, global_);
     }
 
 private:

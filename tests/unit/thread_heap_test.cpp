@@ -101,34 +101,33 @@ TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBefor
     EXPECT_EQ(global_->counters().from_global, 1u);
 }
 
-/// Superblocks that are nearly full wait for the heap's next thread, which then frees their blocks as its own.
-TEST_F(ThreadHeapTest, WhatIsNearlyFullStaysWhenTheThreadEnds) {
+/// Full superblocks wait for an heir, who frees their blocks as its own.
+TEST_F(ThreadHeapTest, WhatIsFullStaysWhenTheThreadEnds) {
     const unsigned c = Classes::class_of(8_KiB); // eight to a superblock
     std::vector<void *> blocks;
     for (int i = 0; i < 4 * 8; ++i) {
         blocks.push_back(heap_.malloc_class(c));
     }
-    free(heap_, blocks[9]);         // seven of eight are live
-    for (int i = 16; i < 18; ++i) { // six of eight
-        free(heap_, blocks[i]);
-    }
-    for (int i = 24; i < 32; ++i) { // none
+    free(heap_, blocks[9]); // seven of eight are live, which nobody has accounted for
+    for (int i = 24; i < 32; ++i) {
         free(heap_, blocks[i]);
     }
     EXPECT_FALSE(heap_.hand_over());
     EXPECT_TRUE(owns(heap_, superblock_of(blocks[0])));
-    EXPECT_TRUE(owns(heap_, superblock_of(blocks[8])));
-    EXPECT_EQ(remote_of(superblock_of(blocks[18]))->word.load() & RemoteWord::owner_mask, 0u)
-        << "for anybody";
+    EXPECT_TRUE(owns(heap_, superblock_of(blocks[16])));
     EXPECT_EQ(owned(heap_), 2u);
+    EXPECT_EQ(remote_of(superblock_of(blocks[8]))->word.load() & RemoteWord::owner_mask, 0u) << "for anybody";
     expect_accounts(heap_);
-    EXPECT_EQ(heap_.holdings().overdraft(), 0u);
+    EXPECT_EQ(heap_.holdings().held(), heap_.holdings().used());
 
-    EXPECT_EQ(superblock_of(heap_.malloc_class(c)), superblock_of(blocks[8]))
-        << "the next thread allocates from it";
-    EXPECT_TRUE(heap_.free_local(superblock_of(blocks[0]), address_of(blocks[0])) ||
-                heap_.free_local(superblock_of(blocks[1]), address_of(blocks[1])))
-        << "and checks what it frees";
+    EXPECT_FALSE(heap_.free_local(superblock_of(blocks[0]), address_of(blocks[0])));
+    EXPECT_TRUE(heap_.free_local(superblock_of(blocks[0]), address_of(blocks[1]))) << "the check is due";
+    heap_.check(superblock_of(blocks[0]));
+    EXPECT_EQ(superblock_of(heap_.malloc_class(c)), superblock_of(blocks[0]));
+
+    EXPECT_FALSE(heap_.hand_over(Keep::nothing)) << "a thread that is no heir";
+    EXPECT_EQ(owned(heap_), 0u);
+    EXPECT_EQ(heap_.holdings().held(), 0u);
 }
 
 TEST_F(ThreadHeapTest, AFullSuperblockServesAgainAtItsBorderIfTheBinHasNothing) {
@@ -687,7 +686,7 @@ TEST_F(ThreadHeapTest, RandomSequencesKeepContentsAccountsAndTheInvariant) {
         }
         if (step % 5000 == 4999) {
             heap.hand_over();
-            ASSERT_EQ(heap.holdings().places().emptiest(movable), nullptr);
+            ASSERT_EQ(heap.holdings().held(), heap.holdings().used()) << "what stays is full";
             for (unsigned c = 0; c < Classes::count; ++c) {
                 ASSERT_TRUE(heap.bins().is_empty(c));
             }

@@ -46,19 +46,22 @@ public:
         }
     }
 
-    /// The heap's thread ends: superblocks that are at least f empty go to the global heap. Whether some of them had to stay, as a notice
-    /// about them is on its way.
-    bool hand_over() {
+    /// All superblocks go to the global heap, or all but full ones. Whether some that should go had to stay, as a notice about them is on its
+    /// way.
+    bool hand_over(Keep keep) {
         holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
+        if (keep == Keep::nothing) {
+            return give_all(holdings_);
+        }
         check_all(holdings_);
-        return give_movable(holdings_);
+        return give_partly_filled(holdings_);
     }
 
-    /// The same when other threads have freed blocks meanwhile.
+    /// After a notice to the heap while no thread has it: the superblocks with a notice go, and those that had to stay.
     void hand_over_unowned() {
-        holdings_.empty_inbox();
-        give_movable(holdings_);
+        give_noticed(holdings_);
+        give_partly_filled(holdings_);
     }
 
     /// The superblocks without live blocks. False if there was none.
@@ -71,9 +74,7 @@ public:
     /// From now on the fast paths find nothing here. The superblocks that they know go to the global heap.
     void hide() {
         holdings_.hide();
-        holdings_.empty_inbox();
-        empty_bins([](const OwnerLine *) { return true; });
-        holdings_.give_all();
+        hand_over(Keep::nothing);
         hidden_ = true;
     }
 

@@ -93,14 +93,21 @@ private:
         free_slow(p, self);
     }
 
+    /// A hint: the heap of a superblock with a live block, which may be another thread's by now. Heaps are never unmapped.
+    static Heap *owner_of(const OwnerLine *s) {
+        return const_cast<Heap *>(static_cast<const Heap *>(
+            Heap::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed))));
+    }
+
     CAIRN_NOINLINE static void free_slow(void *p, Freeing &self) {
         self.threads_.mine()->presence().end();
         if (p == nullptr) {
             return;
         }
-        Heap *const heap = self.threads_.heap_for_frees();
         const std::uintptr_t block = address_of(p);
-        if (OwnerLine *const s = superblock::quick_find(block)) {
+        OwnerLine *const s = superblock::quick_find(block);
+        Heap *const heap = self.threads_.heap_for_frees(s != nullptr ? owner_of(s) : nullptr);
+        if (s != nullptr) {
             if (!heap->owns(s)) {
                 return self.free_of_others(s, block, heap);
             }

@@ -12,6 +12,7 @@
 
 #include <cairn/thread/heap_memory.hpp>
 #include <cairn/thread/thread_heap.hpp>
+#include <cairn/thread/unowned_heaps.hpp>
 
 #include <new>
 
@@ -23,14 +24,12 @@ public:
     using Heap = ThreadHeap<Global>;
     constexpr HeapRegistry() = default;
 
+    /// `wanted`, a heap of this registry, if no thread has it, else the one that was closed last, else a new one.
     /// `for_all`: the one that threads share that can have none; the last number is kept for it.
-    Heap *open(Global &global, RunHeap &runs, bool for_all = false) {
+    Heap *open(Global &global, RunHeap &runs, Heap *wanted = nullptr, bool for_all = false) {
         sync::Guard hold(lock_);
-        Heap *heap = unowned_;
-        if (heap != nullptr) {
-            unowned_ = heap->next_unowned;
-            heap->inbox().set_unowned(false);
-        } else if ((heap = make(global, runs, for_all)) == nullptr) {
+        Heap *heap = unowned_.take(wanted);
+        if (heap == nullptr && (heap = make(global, runs, for_all)) == nullptr) {
             return nullptr;
         }
         heap->attendance.begin();
@@ -44,7 +43,7 @@ public:
     void close(Heap *heap, bool left) {
         {
             sync::Guard hold(lock_);
-            put_unowned(heap);
+            unowned_.put(heap);
             heap->holdings().global().stock().heaps().closed();
             --in_use_;
             note_heaps(heap->holdings().global().maker().runs());
@@ -114,12 +113,13 @@ public:
     /// In the child of a fork of a threaded process: all but `survivor` are idle and empty. The survivor if it has kept what it had.
     Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
-        unowned_ = hand_ = nullptr;
+        unowned_ = {};
+        hand_ = nullptr;
         in_use_ = 0;
         for (Heap *heap = all_; heap != nullptr; heap = heap->next) {
             if (heap != survivor) {
                 heap->reset_after_fork();
-                put_unowned(heap);
+                unowned_.put(heap);
                 continue;
             }
             ++in_use_;
@@ -143,12 +143,6 @@ private:
     void note_heaps(RunHeap &runs) {
         runs.set_floor(std::min(small_process_, Global::Emptiness::small_process(in_use_)));
     }
-    void put_unowned(Heap *heap) {
-        heap->next_unowned = unowned_;
-        unowned_ = heap;
-        heap->inbox().set_unowned(true);
-    }
-
     Heap *make(Global &global, RunHeap &runs, bool for_all) {
         const unsigned number = made_ + 1; // 0 is the global heap's
         const unsigned end = InboxTable::numbers - (for_all ? 0 : 1);
@@ -168,7 +162,7 @@ private:
     }
 
     sync::Lock lock_{sync::Rank::registry};
-    Heap *unowned_ = nullptr;
+    UnownedHeaps<Heap> unowned_;
     Heap *all_ = nullptr;
     Heap *hand_ = nullptr; ///< the heap that was looked at last
     HeapMemory<sizeof(Heap)> memory_;

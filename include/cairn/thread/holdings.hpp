@@ -125,13 +125,7 @@ public:
         return any;
     }
 
-    /// Everything to the global heap, but for superblocks with a notice on its way: the thread that delivers it sees to them.
-    void give_all() {
-        overdraft_ = {};
-        give_each([&] { return places_.any(); });
-    }
-
-    /// The superblocks without live blocks, likewise. False if there was none to give.
+    /// The superblocks without live blocks to the global heap, but for those with a notice on its way. False if there was none to give.
     bool give_empty() {
         const std::size_t before = held();
         give_each([&] { return places_.empty(); });

@@ -28,9 +28,10 @@ public:
 
     constexpr Levels() = default;
 
-    Heap *open(bool for_all = false) {
+    /// HeapRegistry::open.
+    Heap *open(Heap *wanted = nullptr, bool for_all = false) {
         global_.maker().seed(platform::secret());
-        return registry_.open(global_, runs_, for_all);
+        return registry_.open(global_, runs_, wanted, for_all);
     }
     /// The thread of the heap ends, or has ended.
     void close(Heap *heap) {

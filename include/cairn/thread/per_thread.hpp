@@ -29,9 +29,11 @@ public:
 
     /// The same for a free that mine() does not serve. A thread that frees has a heap even if it never allocates: many
     /// such threads would all leave their marks in the one that is nobody's.
-    Heap *heap_for_frees() {
+    /// A thread that begins with a free is an heir: its first heap is the one that the block's last owner left, `wanted`, if no thread
+    /// has that.
+    Heap *heap_for_frees(Heap *wanted) {
         if (CAIRN_UNLIKELY(!serves_frees())) {
-            attach();
+            attach(wanted);
         }
         return mine_;
     }
@@ -46,7 +48,7 @@ public:
             return mine_->malloc_class(c, growth);
         }
         sync::Guard hold(shared_guard_);
-        if (shared_ == nullptr && (shared_ = levels_.open(/*for_all=*/true)) == nullptr) {
+        if (shared_ == nullptr && (shared_ = open(nullptr, /*for_all=*/true)) == nullptr) {
             return nullptr;
         }
         return shared_->malloc_class(c, growth);
@@ -77,8 +79,17 @@ public:
     }
 
 private:
-    bool attach() {
-        Heap *const heap = levels_.open();
+    /// With the superblocks that its last thread left if it is the one that is wanted, else without.
+    Heap *open(Heap *wanted, bool for_all = false) {
+        Heap *const heap = levels_.open(wanted, for_all);
+        if (heap != nullptr && heap != wanted) {
+            heap->hand_over(Keep::nothing);
+        }
+        return heap;
+    }
+
+    bool attach(Heap *wanted = nullptr) {
+        Heap *const heap = open(wanted);
         if (heap == nullptr) {
             return false;
         }

@@ -110,10 +110,10 @@ public:
         return attendance.is_missed() || given;
     }
 
-    /// The heap's thread ends: hands superblocks that are at least f empty to the global heap. Whether some of them had to stay.
-    bool hand_over() {
+    /// The heap's thread ends, or its new thread is no heir: hands superblocks to the global heap. Whether some of them had to stay.
+    bool hand_over(Keep keep = Keep::full) {
         const Inside inside(*this);
-        return contents_.hand_over();
+        return contents_.hand_over(keep);
     }
 
     /// The same, of a heap that no thread has and gets meanwhile.
@@ -148,6 +148,7 @@ public:
 
     ThreadHeap *next = nullptr;         ///< for the registry: all heaps
     ThreadHeap *next_unowned = nullptr; ///< and those that no thread has
+    ThreadHeap *previous_unowned = nullptr;
 
 private:
     /// A long section. In the first one after it is known that there is no heavy fence, the heap hides what it has from the
