@@ -30,22 +30,22 @@ TEST(BinsWatch, SeveralStepsTakeSoManyTimesFewerSlowPaths) {
     BinsWatch watch;
     EXPECT_FALSE(due_after(watch, 4 * step - 1));
     EXPECT_TRUE(due_after(watch, 2 * step));
-    watch.looked(0);
+    watch.measured(0);
     EXPECT_TRUE(due_after(watch, patience * step));
-    watch.looked(step);
+    watch.measured(step);
     EXPECT_FALSE(due_after(watch, patience * step)) << "a step less";
 }
 
 TEST(BinsWatch, AStepIsFromTheLeastSinceTheLastLook) {
     BinsWatch watch;
-    watch.looked(5000);
+    watch.measured(5000);
     for (unsigned i = 0; i < patience; ++i) {
         EXPECT_FALSE(due_after(watch, 6000));
     }
     EXPECT_TRUE(due_after(watch, 6001));
     EXPECT_FALSE(due_after(watch, 3000)) << "emptier";
     EXPECT_TRUE(due_after(watch, 4001));
-    watch.looked(4001);
+    watch.measured(4001);
     EXPECT_FALSE(due_after(watch, 7000)) << "patience begins again";
 }
 

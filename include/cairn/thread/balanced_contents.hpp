@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Balanced contents: the superblocks of one heap, in its bins and its holdings, and how much of them may be free.
+// Balanced contents: the superblocks of one heap, in its bins and its holdings, and the limits of what may be free of them.
 //
-// Adds:    keeping the emptiness invariant, paying for what is touched, giving all of it up.
+// Adds:    settle, which rebalances the heap; the payment for touched memory; the release of all superblocks.
 // Needs:   Holdings, and GlobalHeap below.
-// Keeps:   every superblock of the heap is in one bin or one place of its holdings.
-// Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor.
-// Cost:    settle some 20 instructions while the heap grows neither much emptier nor fuller.
+// Keeps:   every superblock of the heap is in one bin or one list of its holdings.
+// Threads: one at a time: the heap's own thread in a long section (sync::Presence), or a visiting thread.
+// Cost:    settle: some 20 instructions while the heap's overdraft hardly changes.
 // Source:  Hoard, section 3.1.
 #pragma once
 
@@ -27,12 +27,13 @@ public:
 
     constexpr BalancedContents() = default;
 
-    /// The superblocks to allocate from; and what of them the fast paths find.
+    /// bins: the superblocks to allocate from. shown_bins: those of them that the fast paths find.
     Bins &bins() { return hidden_ ? hidden_bins_ : shown_bins_; }
     CAIRN_INLINE const Bins &shown_bins() const { return shown_bins_; }
     Holdings<Global> &holdings() { return holdings_; }
 
-    /// Gives up superblocks without live blocks while the heap is too empty, and says so if it still is; part of every slow path.
+    /// Rebalances the heap: processes its inbox, gives away superblocks without live blocks while the heap is too empty, and
+    /// makes known that it still is. Part of every slow path.
     CAIRN_INLINE void settle() {
         holdings_.empty_inbox();
         const std::size_t overdraft = holdings_.overdraft();
@@ -46,8 +47,8 @@ public:
         }
     }
 
-    /// All superblocks go to the global heap, or all but full ones. Whether some that should go had to stay, as a notice about them is on its
-    /// way.
+    /// All superblocks go to the global heap, or all but full ones. Whether some that should go had to stay, since a notice
+    /// about them is on its way.
     bool hand_over(Keep keep) {
         holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
@@ -58,34 +59,34 @@ public:
         return give_partly_filled(holdings_);
     }
 
-    /// After a notice to the heap while no thread has it: the superblocks with a notice go, and those that had to stay.
+    /// After a notice to a heap without a thread: the superblocks with a notice go, and those that had to stay before.
     void hand_over_unowned() {
         give_noticed(holdings_);
         give_partly_filled(holdings_);
     }
 
-    /// The superblocks without live blocks. False if there was none.
+    /// Gives away all superblocks without live blocks. False if no superblock went.
     bool give_empty() {
         empty_bins([](const OwnerLine *s) { return s->accounted == 0; });
         settle();
-        return holdings_.give_empty();
+        return cairn::give_empty(holdings_);
     }
 
-    /// From now on the fast paths find nothing here. The superblocks that they know go to the global heap.
+    /// From now on the fast paths find nothing in this heap. The superblocks that they know go to the global heap.
     void hide() {
         holdings_.hide();
         hand_over(Keep::nothing);
         hidden_ = true;
     }
 
-    /// In the child of a fork: what it held is nobody's.
+    /// In the child of a fork: the heap has no superblock; those that it had are orphans.
     void forget() {
         bins().forget();
         holdings_.reset_after_fork();
     }
 
 protected:
-    /// Cuts blocks from a superblock; what that touches for the first time is paid for.
+    /// Carves blocks of a superblock, and pays for what this touches for the first time (GlobalHeap::pay).
     void carve(OwnerLine *s) {
         touched_ += holdings_.carve(s);
         if (CAIRN_UNLIKELY(touched_ >= holdings_.share(slot_size))) {
@@ -112,16 +113,17 @@ private:
                                                       holdings_.inbox());
     }
 
-    /// A bin goes on with the fullest superblock of its class: emptier ones become empty.
+    /// Puts the superblocks with the most free bytes out of the bins, until the bins' limit is kept. A bin then takes the
+    /// fullest superblock of its class, so that the emptier ones may become empty.
     CAIRN_COLD void thin_bins() {
         for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);) {
-            holdings_.place_anew(bins().take(slack.take_widest()));
+            holdings_.relink(bins().take(slack.take_widest()));
         }
         holdings_.give_surplus(0);
-        watch_.looked(holdings_.overdraft());
+        watch_.measured(holdings_.overdraft());
     }
 
-    /// What a visitor wanted to do, who met us inside: memory was about to grow.
+    /// Does the work of a visiting thread that met the owner in a long section, when memory was about to grow.
     CAIRN_COLD void visit_myself() {
         holdings_.inbox().asked.store(false, std::memory_order_relaxed);
         holdings_.give_surplus();
@@ -138,7 +140,7 @@ private:
         holdings_.give_surplus();
     }
 
-    /// Those for which leaves() holds.
+    /// Checks the superblocks of all bins, and takes those out for which leaves() holds.
     template <class Leaves>
     void empty_bins(Leaves leaves) {
         for (unsigned c = 0; c < Classes::count; ++c) {
@@ -146,7 +148,7 @@ private:
                 OwnerLine *const s = bins().at(c);
                 holdings_.account(s);
                 if (leaves(s)) {
-                    holdings_.place_anew(bins().take(c));
+                    holdings_.relink(bins().take(c));
                 }
             }
         }
@@ -154,10 +156,10 @@ private:
 
     Bins shown_bins_;
     bool hidden_ = false;
-    std::uint32_t touched_ = 0; ///< bytes touched for the first time, to be paid a slot at a time
+    std::uint32_t touched_ = 0; ///< bytes touched for the first time and not paid for; paid a slot at a time
     BinsWatch watch_;
     Holdings<Global> holdings_;
-    Bins hidden_bins_; ///< last: of use only where the fast paths are to find nothing
+    Bins hidden_bins_; ///< after hide(); last, since few processes use them
 };
 
 } // namespace cairn

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Bins: for each size class the superblock that a thread heap takes blocks from.
+// Bins: for each size class, the superblock that a thread heap takes blocks from.
 //
-// Adds:    an array that never holds a null pointer: an empty bin has a superblock whose list is empty for ever,
-//          so that malloc's fast path asks one question.
+// Adds:    an array without null pointers: an empty bin holds a superblock whose list is always empty, so that
+//          malloc's fast path needs one test only.
 // Needs:   OwnerLine.
-// Threads: the heap's. A visitor may empty a bin while the heap's thread looks at it; what each of them may do with
-//          the superblock it finds is settled by sync::Presence. acquire and release pair with each other: what the visitor
-//          did with a superblock that it puts back is seen.
+// Threads: the heap's own. A visiting thread may empty a bin while the heap's thread reads it; sync::Presence decides
+//          which of them may use the superblock. The acquire and release accesses pair with each other: the heap's
+//          thread sees what the visiting thread did with a superblock that it puts back.
 // Cost:    a load.
 #pragma once
 
@@ -22,20 +22,22 @@ class Bins {
 public:
     constexpr Bins() { forget(); }
 
+    /// The superblock in the bin of class c; `nothing_` if the bin is empty.
     CAIRN_INLINE OwnerLine *at(unsigned c) const {
         return std::atomic_ref(current_[c]).load(std::memory_order_acquire);
     }
     bool is_empty(unsigned c) const { return at(c) == &nothing_; }
 
+    /// Puts a superblock into the bin.
     void fill(unsigned c, OwnerLine *s) {
         s->place = Place::current;
         set(c, s);
     }
 
-    /// The bin is empty for who looks, its superblock still `current`; fill() puts it back.
+    /// Empties the bin for threads that read it. Its superblock stays `current`; fill() puts it back.
     void hide(unsigned c) { set(c, &nothing_); }
 
-    /// The superblock of a bin that is not empty, taken out.
+    /// Takes the superblock out of a bin that is not empty.
     OwnerLine *take(unsigned c) {
         OwnerLine *const s = at(c);
         s->place = Place::nowhere;
@@ -43,17 +45,17 @@ public:
         return s;
     }
 
-    /// How many free bytes the superblocks of bins have, each and all together.
+    /// The free bytes of the bins' superblocks, of each and of all together.
     struct Slack {
         struct Bin {
             std::uint32_t free_bytes;
             unsigned size_class;
         };
-        Bin bins[SizeClasses]; ///< those that are not empty
+        Bin bins[SizeClasses]; ///< of the bins that are not empty
         unsigned count = 0;
         std::size_t free_bytes = 0;
 
-        /// The class of the bin that has the most, which counts no more.
+        /// Removes the bin with the most free bytes from these figures. Returns its class.
         unsigned take_widest() {
             Bin *const widest = std::max_element(
                 bins, bins + count, [](const Bin &a, const Bin &b) { return a.free_bytes < b.free_bytes; });
@@ -75,6 +77,7 @@ public:
         return all;
     }
 
+    /// All bins are empty.
     constexpr void forget() {
         for (OwnerLine *&s : current_) {
             s = &nothing_;
@@ -84,7 +87,7 @@ public:
 private:
     void set(unsigned c, OwnerLine *s) { std::atomic_ref(current_[c]).store(s, std::memory_order_release); }
 
-    /// The superblock of an empty bin: one slot, and no block, for ever.
+    /// The superblock of an empty bin: one slot without a block, never written.
     struct Nothing : OwnerLine {
         constexpr Nothing() : OwnerLine{} {
             free = 1; // an end mark

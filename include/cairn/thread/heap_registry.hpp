@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap registry: the thread heaps of an allocator. A thread gets one when it first needs it; when it ends, the next one does.
+// Heap registry: the thread heaps of an allocator. A thread gets one at its first need: that of an ended thread, else a new one.
 //
 // Adds:    open, close, and which heap is to be visited next.
-// Needs:   memory for the heaps themselves, from the kernel or where it has none from free runs.
-// Keeps:   a heap is never unmapped: a late notice to it, or a walk, touches nothing that is gone.
+// Needs:   memory for the heaps themselves, from the kernel, or from free runs where the kernel has none.
+// Keeps:   a heap is never unmapped: a late notice to it, or a walk over all heaps, touches only memory that exists.
 // Threads: any; one lock.
-// Errors:  nullptr when out of memory or of numbers (65,535 heaps at one time).
-// Cost:    a lock per thread started and ended.
+// Errors:  nullptr when out of memory or out of numbers (65,535 heaps at one time).
+// Cost:    a lock for each thread that starts or ends.
 #pragma once
 
 #include <cairn/thread/heap_memory.hpp>
 #include <cairn/thread/thread_heap.hpp>
 #include <cairn/thread/unowned_heaps.hpp>
 
+#include <algorithm>
 #include <new>
 
 namespace cairn {
@@ -24,8 +25,8 @@ public:
     using Heap = ThreadHeap<Global>;
     constexpr HeapRegistry() = default;
 
-    /// `wanted`, a heap of this registry, if no thread has it, else the one that was closed last, else a new one.
-    /// `for_all`: the one that threads share that can have none; the last number is kept for it.
+    /// A heap for the calling thread: `wanted`, a heap of this registry, if no thread has it, else the one that was closed last,
+    /// else a new one. `for_all`: for all threads that can have none of their own, with the number that is kept for it.
     Heap *open(Global &global, RunHeap &runs, Heap *wanted = nullptr, bool for_all = false) {
         sync::Guard hold(lock_);
         Heap *heap = unowned_.take(wanted);
@@ -35,32 +36,32 @@ public:
         heap->attendance.begin();
         global.stock().heaps().opened();
         peak_ = std::max(peak_, ++in_use_);
-        note_heaps(runs);
+        set_floor(runs);
         return heap;
     }
 
-    /// The heap has handed over what it could; something was `left`: its notice is on its way, or a visitor may have taken it in since.
+    /// Takes back a heap. `left`: a superblock had to stay, as a notice about it is on its way, or was until a visit processed it.
     void close(Heap *heap, bool left) {
         {
             sync::Guard hold(lock_);
             unowned_.put(heap);
             heap->holdings().global().stock().heaps().closed();
             --in_use_;
-            note_heaps(heap->holdings().global().maker().runs());
+            set_floor(heap->holdings().global().maker().runs());
         }
         if (left || !heap->inbox().empty()) {
             tend(heap->inbox());
         }
     }
 
-    /// Nobody economises while less is touched than `bytes`, and than Emptiness::small_process allows so many heaps.
+    /// A process that has touched less than `bytes`, and less than Emptiness::small_process says for its heaps, has no limits.
     void set_small_process(RunHeap &runs, std::size_t bytes) {
         sync::Guard hold(lock_);
         small_process_ = bytes;
-        note_heaps(runs);
+        set_floor(runs);
     }
 
-    /// After a notice to a heap that no thread has.
+    /// After a notice to a heap without a thread: hands the heap's superblocks over.
     void tend(Inbox &inbox) {
         sync::Guard hold(lock_);
         if (inbox.is_unowned()) {
@@ -68,33 +69,32 @@ public:
         }
     }
 
-    // ---- for visits (heap_visits.hpp). Not where there never was a second heap: nobody else has freed into the one.
-
-    /// The next heap in turn, if its thread has not come by for `wait` milliseconds, or still has not and others have freed much since.
+    // ---- for visits (heap_visits.hpp). Where there never was a second heap no other thread has freed into the only one.
+    /// The next heap in turn, if it is inactive and was not reported, or other threads have freed much in it since; else nullptr.
     Heap *next_inactive(std::uint64_t now, std::uint64_t wait) {
         const sync::Guard hold(lock_);
         hand_ = hand_ != nullptr ? hand_->next : all_;
         const bool may = hand_ != nullptr && made_ > 1;
-        return may && hand_->attendance.is_due(now, wait, owes(hand_)) ? hand_ : nullptr;
+        return may && hand_->attendance.is_due(now, wait, has_pending(hand_)) ? hand_ : nullptr;
     }
 
-    /// 0 if next_inactive() has told of all; else so many calls are a look at each heap.
+    /// 0 if next_inactive() has reported all heaps; else how many calls of it look at each heap.
     unsigned heaps_to_check() {
         const sync::Guard hold(lock_);
         Heap *heap = made_ > 1 ? all_ : nullptr;
-        while (heap != nullptr && heap->attendance.is_reported() && !owes(heap)) {
+        while (heap != nullptr && heap->attendance.is_reported() && !has_pending(heap)) {
             heap = heap->next;
         }
-        return heap != nullptr ? made_ + 1 : 0; // and one behind the last
+        return heap != nullptr ? made_ + 1 : 0; // one call finds the end of the list
     }
 
-    /// All heaps, by `next`, in use or not; nullptr where fewer were made.
+    /// The first of all heaps, linked by `next`, with and without threads; nullptr where fewer than `at_least` were made.
     Heap *first(unsigned at_least = 0) {
         const sync::Guard hold(lock_);
         return made_ >= at_least ? all_ : nullptr;
     }
 
-    /// The next heap that may hold too much.
+    /// The inbox of the next heap that may have too much free; nullptr when there is none.
     Inbox *next_wanted(Global &global, WantedVisits::Pass &pass) {
         const sync::Guard hold(lock_);
         return made_ > 1 ? global.notices().wanted_visits().take(pass) : nullptr;
@@ -110,7 +110,7 @@ public:
         }
     }
 
-    /// In the child of a fork of a threaded process: all but `survivor` are idle and empty. The survivor if it has kept what it had.
+    /// In the child of a fork: no heap but `survivor` has a thread or superblocks. `survivor` if it has kept what it had, else nullptr.
     Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
         unowned_ = {};
@@ -124,10 +124,10 @@ public:
             }
             ++in_use_;
             heap->holdings().global().stock().heaps().opened();
-            note_heaps(heap->holdings().global().maker().runs());
+            set_floor(heap->holdings().global().maker().runs());
             if (heap->presence().reset_after_fork()) {
                 heap->reset_after_fork();
-                survivor = nullptr; // a visitor was at work in it
+                survivor = nullptr; // a visiting thread was at work in it
             } else {
                 heap->holdings().forget_notices();
             }
@@ -136,15 +136,15 @@ public:
     }
 
 private:
-    static bool owes(Heap *h) {
+    static bool has_pending(Heap *h) { // whether other threads have freed much in it
         return !h->presence().is_closed() &&
                h->inbox().freed() > h->holdings().share(Global::Emptiness::slack);
     }
-    void note_heaps(RunHeap &runs) {
+    void set_floor(RunHeap &runs) {
         runs.set_floor(std::min(small_process_, Global::Emptiness::small_process(in_use_)));
     }
     Heap *make(Global &global, RunHeap &runs, bool for_all) {
-        const unsigned number = made_ + 1; // 0 is the global heap's
+        const unsigned number = made_ + 1; // 0: the global heap
         const unsigned end = InboxTable::numbers - (for_all ? 0 : 1);
         const bool has_place = number < end && global.notices().inboxes().make_room(runs, number);
         void *const place = has_place ? memory_.take(runs) : nullptr;
@@ -164,7 +164,7 @@ private:
     sync::Lock lock_{sync::Rank::registry};
     UnownedHeaps<Heap> unowned_;
     Heap *all_ = nullptr;
-    Heap *hand_ = nullptr; ///< the heap that was looked at last
+    Heap *hand_ = nullptr; ///< of the last next_inactive()
     HeapMemory<sizeof(Heap)> memory_;
     unsigned made_ = 0;
     std::size_t in_use_ = 0;

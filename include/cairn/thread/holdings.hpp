@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Holdings: the superblocks of a thread heap but for those in its bins, with the account of all of them (u
-// and a), and the border to the global heap.
+// Holdings: the superblocks of a thread heap that are not in its bins, with the account of all its superblocks, and the way to the
+// global heap.
 //
-// Adds:    places by fullness; taking in notices; giving up what the invariant does not allow.
+// Adds:    superblocks by fullness; the processing of notices; the release of superblocks beyond the invariant.
 // Needs:   GlobalHeap below.
-// Keeps:   a heap that is too empty is on the list of those to visit; each superblock is in one place.
-// Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor; notices may arrive from any.
-// Cost:    some tens of instructions at each border, a lock for each superblock that moves.
-// Source:  Hoard, sections 3.1 and 3.4, with the accounting done at borders instead of at each call.
+// Keeps:   a heap that is too empty is on the list of those to visit. Each superblock is in one list.
+// Threads: one at a time: the heap's own thread in a long section (sync::Presence), or a visiting thread. Notices may arrive from
+//          any thread.
+// Cost:    some tens of instructions at each check; a lock for each superblock that moves.
+// Source:  Hoard, sections 3.1 and 3.4; accounted at check thresholds, not at each call.
 #pragma once
 
 #include <cairn/superblock/account.hpp>
@@ -28,7 +29,7 @@ public:
 
     constexpr Holdings() = default;
 
-    /// `own_heap`: whose holdings these are, as SharedLine::owner names it.
+    /// `own_heap`: the ThreadHeap that has these holdings.
     void open(Global &global, unsigned number, void *own_heap) {
         global_ = &global;
         number_ = number;
@@ -51,15 +52,15 @@ public:
     static std::size_t used_by(const OwnerLine *s) { return Account::used_by(s); }
     void join(OwnerLine *s) { account_.join(s); }
     void leave(OwnerLine *s) { account_.leave(used_by(s), superblock::held_by(s)); }
-    /// Brings the account of one superblock up to date and sets when the next check is due.
+    /// Checks a superblock: counts its live blocks and sets its check threshold.
     void account(OwnerLine *s) { account_.recount(s); }
     std::uint32_t carve(OwnerLine *s) { return account_.carve(s); }
     void drop_uncarved(OwnerLine *s) { global_->untouch(account_.drop_uncarved(s)); }
 
     Places<Classes::count> &places() { return places_; }
 
-    /// Accounts for a superblock and, if it is in no bin, finds its new place.
-    void place_anew(OwnerLine *s) {
+    /// Checks a superblock and moves it to the list that matches its count, unless it is in a bin.
+    void relink(OwnerLine *s) {
         account(s);
         if (s->place != Place::current) {
             places_.take_out(s);
@@ -67,16 +68,17 @@ public:
         }
     }
 
-    /// While the heap is too empty: superblocks without live blocks, and those of the fullness groups below the limit. In slow paths
-    /// there are none of these, whose frees would all be remote from then on: they stay until somebody needs them.
+    /// While the heap is too empty: gives away superblocks without live blocks, and those of fullness groups below `groups`. In
+    /// slow paths `groups` is 0: later frees of a partly filled superblock's blocks would all be remote frees, so it stays until
+    /// another heap needs it.
     void give_surplus(unsigned groups = movable) {
         give_each([&] { return overdraft() != 0 ? places_.emptiest(groups) : nullptr; });
     }
 
-    /// Fullness groups of superblocks that are at least f empty.
+    /// How many fullness groups, from the emptiest on, have superblocks that are at least f empty.
     static constexpr unsigned movable = Discipline::template movable_groups<Places<Classes::count>::groups>;
 
-    /// To the global heap. False, and it is in no place and owned by nobody, while a notice about it is on its way.
+    /// Gives a superblock to the global heap. False while a notice about it is on its way: then it is in no list and has no owner.
     bool give(OwnerLine *s) {
         places_.take_out(s);
         const std::size_t used = used_by(s), held = superblock::held_by(s);
@@ -88,26 +90,27 @@ public:
         return true;
     }
 
-    /// Whether anything was given since the last question.
+    /// Whether a superblock was given since the last call.
     bool take_given_flag() { return std::exchange(given_, false); }
 
-    /// A superblock of the account, in whatever place, is for the heap's thread to use.
+    /// Makes a superblock of the account this heap's again, in whatever list.
     void own(OwnerLine *s) { Global::Notice::own(s, heap()); }
 
-    /// What a has beyond u / (1 - f), where the invariant does not hold; else 0.
+    /// By how much the touched bytes exceed what the invariant allows; 0 where it holds (Emptiness::overdraft).
     std::size_t overdraft() const { return Discipline::overdraft(used(), held()); }
 
-    /// Of so many bytes, what a heap may have free, with so many in use.
+    /// How much of a limit of `bytes` this heap may have free (GlobalHeap::share).
     std::size_t share(std::size_t bytes) const { return global_->share(bytes); }
 
-    /// For others to know, who may visit the heap before memory grows: that there is so much overdraft.
+    /// Makes an overdraft of `bytes` known to the threads that may visit the heap before memory grows.
     void note_overdraft(std::size_t bytes) {
         overdraft_.note<Discipline>(bytes, inbox_, global_->notices().wanted_visits());
     }
     Overdraft &watched() { return overdraft_; }
     void overdraft_visited() { overdraft_.visited(overdraft(), inbox_); }
 
-    /// What next() finds, one after the other, to the global heap; what has to stay finds its place behind all. Whether any had to.
+    /// Gives each superblock that next() returns to the global heap. Superblocks that have to stay return to their lists at the
+    /// end. Whether any had to.
     template <class Next>
     bool give_each(Next next) {
         LineList refused;
@@ -120,31 +123,26 @@ public:
         while (OwnerLine *const s = refused.front()) {
             refused.remove(s);
             own(s);
-            place_anew(s);
+            relink(s);
         }
         return any;
     }
 
-    /// The superblocks without live blocks to the global heap, but for those with a notice on its way. False if there was none to give.
-    bool give_empty() {
-        const std::size_t before = held();
-        give_each([&] { return places_.empty(); });
-        return held() != before;
-    }
-
+    /// Processes all notices in the inbox.
     void empty_inbox() {
         if (!inbox_.empty()) {
             take_notices();
         }
     }
 
-    /// Accounts for what others have freed. The next step of remote frees sends a new notice.
+    /// Processes the notice about a superblock: checks it. The next step of remote frees sends another notice.
     void take_notice(OwnerLine *s) {
         Global::Notice::acknowledge(s);
-        place_anew(s);
+        relink(s);
     }
 
-    /// In the child of a fork, for the heap that survives: a notice may have been on its way in another thread.
+    /// In the child of a fork, for the heap that survives: a notice may have been on its way in a thread that the child does not
+    /// have.
     void forget_notices() {
         overdraft_ = {};
         inbox_.reset_after_fork();
@@ -159,7 +157,7 @@ public:
 private:
     CAIRN_NOINLINE void take_notices() {
         for (OwnerLine *s = inbox_.take(), *behind = nullptr; s != nullptr; s = behind) {
-            // relaxed: take() has acquired it.
+            // relaxed: the inbox's take() has acquired it.
             behind = remote_of(s)->pending_next.load(std::memory_order_relaxed);
             take_notice(s);
         }
@@ -168,7 +166,7 @@ private:
     Global *global_ = nullptr;
     unsigned number_ = 0;
     bool given_ = false;    ///< since take_given_flag()
-    void *owner_ = nullptr; ///< this heap, as Notices::own() is told
+    void *owner_ = nullptr; ///< this heap, for Notices::own(); hidden after hide()
     Account account_;
     Overdraft overdraft_;
     Places<Classes::count> places_;

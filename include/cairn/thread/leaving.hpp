@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Leaving: what becomes of a heap's superblocks when its thread ends.
+// Leaving: how superblocks leave a heap in numbers: when its thread ends, when another thread gets it, when memory is
+// short, when the fast paths are to find nothing.
 //
-// Adds:    give_all. check_all and give_partly_filled: all superblocks go to the global heap but for full ones, which wait for an heir, a
-//          thread that frees one of their blocks as the first thing it does. give_noticed: these go when other threads free them.
+// Adds:    check_all; give_partly_filled, for superblocks that are not full; give_noticed, for those with a notice;
+//          give_empty, for those without live blocks; give_all.
 // Needs:   Holdings, and no superblock in a bin.
-// Keeps:   what stays has no free block, as accounted.
-// Threads: one at a time: the heap's own, inside (sync::Presence), or whoever has the heap to itself.
+// Keeps:   what check_all and give_partly_filled leave has no free block. It waits for an heir, a thread that frees one
+//          of these blocks as the first thing it does, until other threads free them.
+// Threads: one at a time: the heap's own thread in a long section (sync::Presence), or a thread that has exclusive
+//          access to the heap.
 // Cost:    some 40 instructions for each superblock, and a lock for each that goes.
 // Source:  docs/decisions/heaps-of-ended-threads.md.
 #pragma once
@@ -18,8 +21,8 @@ namespace cairn {
 /// What stays with a heap whose superblocks go.
 enum class Keep : bool { nothing, full };
 
-/// Accounts for every superblock: what the thread has freed since the last check of each is unknown otherwise until the heap has another
-/// thread.
+/// Checks every superblock. Otherwise frees since each one's last check would stay unaccounted until the heap has
+/// another thread.
 template <class Global>
 void check_all(Holdings<Global> &holdings) {
     LineList all;
@@ -29,37 +32,46 @@ void check_all(Holdings<Global> &holdings) {
     }
     while (OwnerLine *const s = all.front()) {
         all.remove(s);
-        holdings.place_anew(s);
+        holdings.relink(s);
     }
 }
 
-/// Whether some that should go had to stay, as a notice about them is on its way: the thread that delivers it sees to them.
+/// Gives away superblocks that are not full. Whether some of them had to stay, since a notice about them is on its way:
+/// the thread that delivers the notice sees to them.
 template <class Global>
 bool give_partly_filled(Holdings<Global> &holdings) {
-    holdings.watched() = {}; // the heap's next thread begins anew
+    holdings.watched() = {}; // for the heap's next thread
     return holdings.give_each([&] { return holdings.places().emptiest(holdings.places().groups); });
 }
 
-/// Of all; whether some had to stay.
-template <class Global>
-bool give_all(Holdings<Global> &holdings) {
-    holdings.watched() = {};
-    return holdings.give_each([&] { return holdings.places().any(); });
-}
-
-/// Those about which other threads have sent a notice.
+/// Gives away the superblocks that other threads have sent a notice about.
 template <class Global>
 void give_noticed(Holdings<Global> &holdings) {
     OwnerLine *noticed = holdings.inbox().take();
     holdings.give_each([&] {
         OwnerLine *const s = noticed;
         if (s != nullptr) {
-            noticed =
-                remote_of(s)->pending_next.load(std::memory_order_relaxed); // relaxed: acquired by take()
+            // relaxed: take() has acquired it.
+            noticed = remote_of(s)->pending_next.load(std::memory_order_relaxed);
             holdings.take_notice(s);
         }
         return s;
     });
+}
+
+/// Gives away all superblocks. Whether some of them had to stay.
+template <class Global>
+bool give_all(Holdings<Global> &holdings) {
+    holdings.watched() = {};
+    return holdings.give_each([&] { return holdings.places().any(); });
+}
+
+/// Gives away the superblocks without live blocks. False if no superblock went.
+template <class Global>
+bool give_empty(Holdings<Global> &holdings) {
+    const std::size_t before = holdings.held();
+    holdings.give_each([&] { return holdings.places().empty(); });
+    return holdings.held() != before;
 }
 
 } // namespace cairn

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Taking: a visitor takes superblocks from a heap whose owner may be using one of them at this moment.
+// Taking: how a visiting thread takes superblocks from a heap whose owner thread may be using one of them.
 //
-// Adds:    take (the owner can not find it any more), find_owner (a heavy fence, after which the owner's mark says what
-//          it is still using), in_use, put_back.
+// Adds:    take, after which the owner does not find the superblock any more; find_owner, a heavy fence and then the
+//          owner's hazard word, which says what the owner may still be using; in_use; put_back.
 // Needs:   ThreadHeap, and a visit to it (sync::Presence).
-// Keeps:   what was taken and is not in use is the visitor's alone until it is put back or given away.
-// Threads: the visitor.
-// Errors:  without a heavy fence everything is in use.
+// Keeps:   a superblock that was taken and is not in use belongs to the visiting thread alone, until it is put back
+//          or given away.
+// Threads: the visiting thread.
+// Errors:  without a heavy fence every superblock is in use.
 // Cost:    one heavy fence for up to `batch` superblocks.
 #pragma once
 
@@ -24,33 +25,44 @@ public:
 
     explicit Taking(Heap &heap_of_another) : heap_(heap_of_another) {}
 
+    /// Hides a superblock from the owner's fast paths.
     void take(OwnerLine *s) {
-        set_owner(s, nullptr); // the fence orders it, and the bin
+        set_owner(s, nullptr); // ordered, as the store to the bin is, by the heavy fence in find_owner()
         if (s->place == Place::current) {
             heap_.bins().hide(s->size_class);
         }
         superblocks_[count_++] = s;
     }
 
-    /// As many of the list of a inbox as there is room for; the others.
-    OwnerLine *take_list(OwnerLine *told) {
-        while (told != nullptr && !full()) {
-            take(std::exchange(told, remote_of(told)->pending_next.load(
-                                         std::memory_order_relaxed))); // relaxed: acquired there
+    /// Takes superblocks of an inbox's list while there is room. Returns the others.
+    OwnerLine *take_list(OwnerLine *pending) {
+        while (pending != nullptr && !full()) {
+            // relaxed: the inbox's take() has acquired it.
+            OwnerLine *const next = remote_of(pending)->pending_next.load(std::memory_order_relaxed);
+            take(std::exchange(pending, next));
         }
-        return told;
+        return pending;
+    }
+
+    /// Takes the superblocks of all bins.
+    void take_bins() {
+        for (unsigned c = 0; c < Heap::Classes::count; ++c) {
+            if (!heap_.bins().is_empty(c)) {
+                take(heap_.bins().at(c));
+            }
+        }
     }
 
     bool full() const { return count_ >= batch; }
     bool empty() const { return count_ == 0; }
     unsigned count() const { return count_; }
 
-    /// Whether a superblock of the heap's is among what was taken. relaxed: our own store.
+    /// Whether a superblock of this heap was taken. relaxed: the visiting thread's own store.
     static bool has(const OwnerLine *s) {
         return shared_of(s)->owner.load(std::memory_order_relaxed) == nullptr;
     }
 
-    /// Those for which keep(superblock, number), which may do anything with it, is false are taken no more.
+    /// Keeps the superblocks for which keep(superblock, number) is true. It may do anything with the superblock.
     template <class Keep>
     void keep_if(Keep keep) {
         unsigned kept = 0;
@@ -63,16 +75,17 @@ public:
         count_ = kept;
     }
 
-    /// To call before what was taken is used.
+    /// To call before the superblocks are used.
     void find_owner() { known_ = heap_.presence().owner_uses(owner_at_); }
 
-    /// A free uses its superblock, a malloc the one of its class's bin.
+    /// Whether the owner may be using the superblock. A free uses its block's superblock, a malloc that of its
+    /// class's bin.
     bool in_use(const OwnerLine *s) const {
         return !known_ || owner_at_ == address_of(s) ||
                (owner_at_ == s->size_class && s->place == Place::current);
     }
 
-    /// The owner finds it again, in its bin or in the place that its account says.
+    /// The owner finds the superblock again: in its bin, or in the list that matches its account.
     void put_back(OwnerLine *s) {
         heap_.holdings().own(s);
         if (s->place == Place::current) {
@@ -84,7 +97,7 @@ public:
 
 private:
     Heap &heap_;
-    OwnerLine *superblocks_[batch + Heap::Classes::count]; ///< and those of all bins
+    OwnerLine *superblocks_[batch + Heap::Classes::count]; ///< a batch, and the superblocks of all bins
     unsigned count_ = 0;
     sync::Presence::Thing owner_at_ = sync::Presence::nothing;
     bool known_ = false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Tell: what is left to do when remote frees have made a superblock worth a look.
+// Tell: delivers a notice about remote frees to the owner of their superblock.
 //
-// Adds:    one operation.
+// Adds:    tell_now, tell_all.
 // Needs:   HeapRegistry, GlobalHeap.
-// Keeps:   a notice gets to whoever owns the superblock, be it the global heap; a heap into which much was freed, and whose thread does
-//          not come by, is one to visit.
-// Threads: any that holds no lock and visits nobody.
-// Cost:    a push, at times a lock; once in some tens of remote frees.
+// Keeps:   a notice reaches the owner of the superblock, which may be the global heap. A heap in which other threads
+//          have freed more than the slack, and which has not accounted for it, is added to those to visit.
+// Threads: any that holds no lock and is not visiting a heap.
+// Cost:    a push, sometimes a lock; once in some tens of remote frees.
 // Source:  Hoard, section 3.4, where each free does this.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 namespace cairn {
 
+/// `left`: what a remote free has left to do; not nothing.
 template <class Global>
 CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const superblock::RemoteFree &left) {
     Inbox *const inbox = left.is_notice() ? global.notice(left.superblock, left.word)
@@ -28,7 +29,7 @@ CAIRN_COLD void tell_now(HeapRegistry<Global> &registry, Global &global, const s
     }
     inbox->note_freed(left.bytes);
     if (inbox->pending_bytes() >= Global::Emptiness::slack) {
-        global.notices().wanted_visits().add(*inbox); // its owner does not come by
+        global.notices().wanted_visits().add(*inbox); // its owner has taken no slow path since
     }
 }
 
