@@ -2,22 +2,24 @@
 //
 // Free remote: a thread frees a block of a superblock that another heap owns.
 //
-// Adds:    one operation, which gathers blocks of one superblock (Gathering) where a visitor could come for them.
+// Adds:    free_remote; join_chain. They gather blocks of one superblock (Gathering) while a visiting thread could
+//          take the chains over.
 // Needs:   ThreadHeap: its gathering, presence and attendance.
-// Keeps:   a visitor and the thread are not in the gathering together.
+// Keeps:   a visiting thread and the heap's thread do not use the gathering at one time.
 // Threads: the heap's own.
-// Cost:    some 35 instructions; one compare-exchange a chain, and a block that is in none.
+// Cost:    some 35 instructions; one compare-exchange for each chain, and for each block that is in none.
 #pragma once
 
 #include <cairn/thread/thread_heap.hpp>
 
 namespace cairn {
 
-/// For a thread that uses what it has gathered: no visitor is in.
+/// Begins a section on the gathering. False if there is a visit, or the heap has no short sections: then there is no
+/// section.
 template <class Heap>
 CAIRN_INLINE bool begin_gathering(Heap &heap) {
     sync::Presence &presence = heap.presence();
-    if (CAIRN_UNLIKELY(presence.fenced())) { // there are no short sections
+    if (CAIRN_UNLIKELY(presence.fenced())) { // the heap has no short sections
         return false;
     }
     presence.begin(&heap.gathering());
@@ -28,7 +30,7 @@ CAIRN_INLINE bool begin_gathering(Heap &heap) {
     return alone;
 }
 
-/// Another superblock is to have the place.
+/// Gives back the blocks of a chain that another superblock is to have.
 template <class Heap, class Tell>
 CAIRN_NOINLINE void give_chain(Heap &heap, GatheredChain &chain, Tell tell) {
     if (begin_gathering(heap)) {
@@ -38,7 +40,7 @@ CAIRN_NOINLINE void give_chain(Heap &heap, GatheredChain &chain, Tell tell) {
     }
 }
 
-/// Into the chain of its superblock. False if that can not be now.
+/// Puts the block into the chain of its superblock. False if that is impossible at the moment.
 template <class Heap, class Tell>
 CAIRN_INLINE bool gather(Heap &heap, GatheredChain &chain, const SharedLine *shared, std::uintptr_t block,
                          Tell tell) {
@@ -60,7 +62,8 @@ CAIRN_INLINE bool gather(Heap &heap, GatheredChain &chain, const SharedLine *sha
     return true;
 }
 
-/// What most do: a block joins others in the chain of its superblock, and nobody is told. Ends the section that may be on.
+/// The common case: a block joins the others in the chain of its superblock, and no notice is due. False if not. Ends
+/// the section that may be on.
 template <class Heap>
 CAIRN_INLINE bool join_chain(Heap &heap, const OwnerLine *s, std::uintptr_t block) {
     const SharedLine *const shared = shared_of(s);
@@ -69,7 +72,8 @@ CAIRN_INLINE bool join_chain(Heap &heap, const OwnerLine *s, std::uintptr_t bloc
     return joined;
 }
 
-/// To tell(left) goes what is left to do, tell.begun() is for a chain that begins: somebody may have to come for it.
+/// Frees a checked block. tell(left) gets what is left to do; tell.begun() is called when a chain begins: a thread
+/// may have to come for it, should this one be absent.
 template <class Heap, class Tell>
 void free_remote(Heap &heap, OwnerLine *s, std::uintptr_t block, Tell tell) {
     const SharedLine *const shared = shared_of(s);

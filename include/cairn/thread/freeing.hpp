@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Freeing: which way a freed block goes, from the quickest to the one that asks everything.
+// Freeing: which way a freed block goes, from the fast path to the path that checks everything.
+//
+// free() serves a block of the thread's own in a superblock of one slot, inlined. Everything else in a segment goes
+// to free_elsewhere() by a tail jump, and everything else to free_slow(). Both are static functions with the pointer
+// as first parameter: it stays in the register in which free() got it, so the jump needs no stack frame.
 //
 // Adds:    free.
 // Needs:   Routes.
-// Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
-// Threads: any. A way that needs no more than the thread's own heap is a section (sync::Presence), which the next way ends. The quickest
-//          leaves its mark, where the superblock is not long.
+// Keeps:   a pointer that malloc did not return, or whose block is free already, ends the program with one line.
+// Threads: any. A path that needs only the thread's own heap is a section (sync::Presence), which the next path ends.
+//          The fast path leaves its hazard word set.
 // Errors:  none.
-// Cost:    30 instructions for a block of the thread's own in a superblock of one slot, 54 in one of several; no lock, no atomic
-//          read-modify-write. Others': one compare-exchange.
+// Cost:    30 instructions for a block of the thread's own in a superblock of one slot, 54 in one of several; no
+//          lock, no atomic read-modify-write. A block of another thread's superblock: one compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
@@ -22,6 +26,7 @@ class Freeing : public Routes<Classes, Discipline, Hooks> {
     using Base = Routes<Classes, Discipline, Hooks>;
 
 public:
+    using typename Base::Found;
     using typename Base::Heap;
 
     constexpr Freeing() = default;
@@ -37,7 +42,7 @@ public:
         Heap *const heap = threads_.mine();
         if (is_own(heap, s, shared, heap, block % slot_size, block)) {
             if (CAIRN_UNLIKELY(heap->free_local(s, block))) {
-                this->check(heap, s);
+                check(heap, s);
             }
             return;
         }
@@ -48,19 +53,19 @@ protected:
     using Base::threads_;
 
 private:
-    /// Begins a section on `s`. Whether that is the heap's, `mark` being what its owner is then, and the block may be freed; if not,
-    /// the section is still to be ended.
+    /// Begins a section on `s`. Whether the superblock is the heap's, so that `mark` is what its owner field holds,
+    /// and the block at `offset` is live. If not, the section is still to be ended.
     CAIRN_INLINE static bool is_own(Heap *heap, OwnerLine *s, SharedLine *shared, void *mark,
                                     std::size_t offset, std::uintptr_t block) {
         heap->presence().begin(s);
-        // acquire: pairs with Notices::own(): what a visitor did with the superblock is seen.
+        // acquire: pairs with Notices::own(): what a visiting thread did with the superblock is seen.
         return CAIRN_LIKELY(platform::is_now(shared->owner, mark, std::memory_order_acquire) &&
                             superblock::is_block_start(shared, offset) &&
                             !superblock::may_be_free(block, shared));
     }
 
-    /// A block of a superblock of the thread's own that has several slots, or that is another thread's, or nobody's; whatever else in a
-    /// segment it may be goes on. It needs no stack frame. Static, both, so that the pointer is where free() got it.
+    /// A block of one of the thread's own superblocks of several slots, of another thread's superblock, of the global
+    /// heap, or a large block. Everything else goes on to free_slow().
     CAIRN_NOINLINE static void free_elsewhere(void *p, Freeing &self) {
         const std::uintptr_t block = address_of(p);
         if (CAIRN_UNLIKELY(!self.threads_.serves_frees())) {
@@ -68,7 +73,7 @@ private:
         }
         Heap *const heap = self.threads_.mine();
         SharedLine *const shared = shared_line_at(block);
-        // relaxed: as in superblock::quick_find()
+        // relaxed: the owner's value decides only which way to try; is_own() loads it again.
         if (shared->owner.load(std::memory_order_relaxed) == Heap::Notice::hidden(heap)) {
             OwnerLine *const s = owner_line_of(first_line(shared));
             if (CAIRN_LIKELY(!heap->presence().fenced()) &&
@@ -81,7 +86,8 @@ private:
                 return;
             }
         } else if (OwnerLine *const s = superblock::quick_find_at(shared, block)) {
-            // A visitor may have put it back into this heap meanwhile, or a thread taken it: the remote way is right for any superblock.
+            // Meanwhile a visiting thread may have put the superblock back into this heap, or another thread may have
+            // acquired it. The remote way is right for any superblock.
             if (!join_chain(*heap, s, block)) {
                 self.free_of_others(s, block, heap);
             }
@@ -99,6 +105,8 @@ private:
             Heap::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed))));
     }
 
+    /// A null pointer; the first free of a thread, which gets a heap; a free in a heap without short sections; huge
+    /// blocks; blocks that look free.
     CAIRN_NOINLINE static void free_slow(void *p, Freeing &self) {
         self.threads_.mine()->presence().end();
         if (p == nullptr) {
@@ -120,6 +128,49 @@ private:
             }
         }
         self.free_checked(p, heap);
+    }
+
+    /// Frees a block that quick_find() did not take for a live one, or that has left `heap` meanwhile. Ends the
+    /// program if it is not live.
+    CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
+        OwnerLine *const s = superblock::superblock_at(address_of(p));
+        if (s == nullptr) {
+            return free_long(superblock::find_long(p, "free of"), p, heap);
+        }
+        superblock::check_live(s, p, "free of", this->levels_);
+        free_of_others(s, address_of(p), heap);
+    }
+
+    /// Frees a large or huge block.
+    CAIRN_NOINLINE void free_long(const Found &found, void *p, Heap *heap) {
+        if (this->levels_.long_blocks().free(found, p, heap->holdings().number())) {
+            this->handle_surplus();
+        }
+    }
+
+    /// Frees a block of any superblock by the remote way.
+    void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
+        cairn::free_remote(*heap, s, block, Telling{*this});
+    }
+    /// What free_remote() leaves to do, and what it does when a chain begins.
+    struct Telling {
+        Freeing &self;
+        void operator()(const Gathering::Left &left) const { self.tell(left); }
+        void begun() const { note_return(self.threads_.mine()->attendance); }
+    };
+
+    /// The check of a superblock is due.
+    CAIRN_NOINLINE void check(Heap *heap, OwnerLine *s) {
+        if (heap->check(s)) {
+            this->handle_surplus();
+            note_return(heap->attendance);
+        }
+    }
+    /// Reports the return of a thread whose absence was reported.
+    static void note_return(Attendance &attendance) {
+        if (attendance.take_missed()) {
+            Hooks::returned();
+        }
     }
 };
 

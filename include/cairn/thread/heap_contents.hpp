@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap contents: the superblocks of one heap, and what whoever has the heap to himself does with them.
+// Heap contents: the superblocks of one heap, and what a thread with exclusive access to the heap does with them.
 //
-// Adds:    a block of any class, for which a dry bin is filled.
+// Adds:    malloc, a block of any class, for which an empty bin is filled; check.
 // Needs:   BalancedContents; GlobalHeap below.
-// Threads: one at a time: the heap's own, inside (sync::Presence), or a visitor.
-// Errors:  nullptr when the global heap has nothing.
+// Threads: one at a time: the heap's own thread in a long section (sync::Presence), or a visiting thread.
+// Errors:  nullptr when the global heap has no superblock.
 // Source:  Hoard, sections 3 and 4.
 #pragma once
 
@@ -23,7 +23,8 @@ class HeapContents : public BalancedContents<Global> {
 public:
     constexpr HeapContents() = default;
 
-    /// A block of any class; nullptr when out of memory, or when visits come first.
+    /// A block of class c. nullptr: with Growth::after_visits, the caller is to visit heaps and ask again
+    /// (next_superblock); with Growth::now, out of memory.
     void *malloc(unsigned c, Growth growth) {
         OwnerLine *s = Base::bins().at(c);
         if (superblock::is_end(s->free) && (s = refill(c, growth)) == nullptr) {
@@ -32,8 +33,8 @@ public:
         return superblock::pop(s, span_of(s));
     }
 
-    /// A superblock of the heap's whose check is due. One that was full serves its class at once if the bin's
-    /// is used up: next_superblock() would find it first.
+    /// Checks a superblock whose check is due, and finds its new place. A superblock that was full goes into its
+    /// class's bin if the bin's superblock has no block left: next_superblock() would find it first.
     CAIRN_INLINE void check(OwnerLine *s) {
         auto &holdings = Base::holdings();
         holdings.account(s);
@@ -53,13 +54,14 @@ public:
     }
 
 private:
-    /// Whether the superblock of a bin has no block to allocate. An empty bin's is carved up, and not to be put anywhere.
+    /// Whether the superblock of a bin has no block to allocate. False for `nothing_` of an empty bin, which is not
+    /// to be put into a list.
     bool is_used_up(const OwnerLine *s) {
         return superblock::is_end(s->free) && s->place == Place::current &&
                s->carved == shared_of(s)->capacity && !superblock::has_remote_frees(s);
     }
 
-    /// Makes the bin of class c able to pop. nullptr as for malloc().
+    /// Makes the bin of class c able to pop. nullptr: as of malloc().
     CAIRN_NOINLINE OwnerLine *refill(unsigned c, Growth growth) {
         Base::settle();
         Bins &all = Base::bins();
@@ -71,13 +73,14 @@ private:
             s = next_superblock(holdings, c, growth);
         }
         if (s != nullptr) {
-            s->prefetch_offset = 0; // what is freed from now on may have another order
+            s->prefetch_offset = 0; // later frees may have another order
             all.fill(c, s);
         }
         return s;
     }
 
-    /// Blocks that others have freed, else new ones cut from the superblock, whose list is empty.
+    /// Fills the empty list of a superblock with remotely freed blocks, else with newly carved ones. False if there
+    /// are none.
     bool replenish(OwnerLine *s) {
         if (superblock::has_remote_frees(s)) {
             superblock::collect(s);

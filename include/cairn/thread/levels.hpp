@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Levels: everything of an allocator that its threads share, from the operating system up to the registry of
-// thread heaps.
+// Levels: everything of an allocator that its threads share, from the operating system up to the registry of thread heaps.
 //
-// Adds:    what concerns them all: growth, purging, statistics, the repair after a fork.
+// Adds:    what concerns several levels: growth, purging, statistics, the repair after a fork.
 // Needs:   RunHeap, LargeHeap, HugeHeap, GlobalHeap, HeapRegistry.
-// Keeps:   what lies free at one level is given back before another takes more (PurgingRuns, HugeHeap::make_room).
-// Threads: any; repair_after_fork in the child alone.
+// Keeps:   free memory of one level goes back before another level takes more (PurgingRuns, HugeHeap::make_room).
+// Threads: any; repair_after_fork in the child, which has one thread.
 // Errors:  nullptr when out of memory.
 // Cost:    a lock for each call.
 #pragma once
@@ -23,17 +22,17 @@ public:
     using Global = GlobalHeap<Classes, Discipline>;
     using Heap = ThreadHeap<Global>;
 
-    /// At so much growth, by small steps or at once, what lies free is looked for.
+    /// Growth by so much, in small steps or at once, makes the process look for free memory.
     static constexpr std::size_t growth_step = 1_MiB;
 
     constexpr Levels() = default;
 
-    /// HeapRegistry::open.
+    /// A heap for the calling thread, or for_all threads that can have none of their own (HeapRegistry::open).
     Heap *open(Heap *wanted = nullptr, bool for_all = false) {
         global_.maker().seed(platform::secret());
         return registry_.open(global_, runs_, wanted, for_all);
     }
-    /// The thread of the heap ends, or has ended.
+    /// The heap's thread ends, or has ended: gives back its chains, hands over its superblocks, and keeps the heap for another thread.
     void close(Heap *heap) {
         tell_all(registry_, global_, heap->give_gathered());
         const bool left = heap->hand_over();
@@ -44,20 +43,20 @@ public:
     RunHeap &runs() { return runs_; }
     LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
-    /// Whether a block of a growth step or more would take more memory from the operating system than ever was taken. A hint: others
-    /// take some too.
+    /// Whether a block of a growth step or more would take more memory from the operating system than was ever taken. A hint.
     bool would_grow(std::size_t size, std::size_t alignment) {
         return size >= growth_step && !long_blocks_.is_there(size, alignment) && runs_.would_grow(size);
     }
 
-    /// To call after each slow malloc, without a lock: true when more was touched than ever, by a step. At small steps heaps are visited.
+    /// To call after each slow malloc, without a lock. Where touched memory has grown by a slot, visits heaps; true where it has grown by a
+    /// growth step. `mine`: the calling thread's heap.
     CAIRN_INLINE bool after_growth(const void *mine = nullptr) {
         const std::size_t growth = runs_.line().total(),
                           seen = visited_growth_.load(std::memory_order_relaxed);
         return CAIRN_UNLIKELY(growth >= seen + slot_size) && after_growth_to(growth, mine);
     }
 
-    /// Whether some thread has gathered a block, to give it back with others.
+    /// Whether a thread has gathered the block, to give it back with others.
     bool is_gathered(const OwnerLine *s, std::uintptr_t block) {
         for (Heap *heap = registry_.first(); heap != nullptr; heap = heap->next) {
             if (heap->gathering().holds(s, block)) {
@@ -67,13 +66,13 @@ public:
         return false;
     }
 
-    /// Before memory is taken that nothing has used yet: true when a heap was visited, and there may be something now.
+    /// To call before fresh memory is taken: visits a heap. True if one was visited, so that there may be free memory now.
     bool visit_wanted(const void *mine) { return cairn::visit_wanted(registry_, global_, mine); }
 
-    /// All heaps keep little, however short a time their threads are away.
+    /// Retires all heaps, also those whose threads are active.
     void retire_heaps() { retire_all(registry_); }
 
-    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later, and address space.
+    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later, and address space. Whether there was any.
     bool give_up_caches() {
         const std::size_t kept = global_.stock().empty_bytes() + large_.give_up_spares();
         global_.make_room(SIZE_MAX);
@@ -81,17 +80,18 @@ public:
         return runs_.give_up() || some || kept != 0;
     }
 
+    /// Gives all free memory but `keep` bytes back to the operating system. Returns how much.
     std::size_t trim(std::size_t keep) {
         global_.make_room(SIZE_MAX);
         large_.give_up_spares();
         return huge_.flush() + runs_.purge(keep);
     }
 
-    /// Whether there may be something to come for with retire_inactive(), sooner or later.
+    /// Whether a heap is active, or other threads have freed much in an inactive one: retire_inactive() has, or will have, work.
     bool has_heaps_to_check() { return registry_.heaps_to_check() != 0; }
 
-    /// One tick of the purge clock: what heaps keep whose threads stay away, twice, since one may have had blocks of another's; then,
-    /// when there is a surplus, what lay unused since the last tick.
+    /// One tick of the purge clock. retire_inactive: retires inactive heaps, twice, since the first round may return blocks to superblocks
+    /// of heaps that it has passed. purge_idle: gives back what was free since the last tick, but for `keep` bytes.
     void retire_inactive() {
         retire_inactive_heaps(registry_, registry_.heaps_to_check());
         retire_inactive_heaps(registry_, registry_.heaps_to_check());
@@ -103,19 +103,20 @@ public:
         runs_.purge_idle(keep);
     }
 
-    /// Free and resident.
+    /// Bytes that are free and resident.
     std::size_t surplus_bytes() const {
         return global_.free_bytes() + large_.spares() + huge_.cached_bytes();
     }
 
-    /// Whether that is more, asked by a thread, whose own stripe of runs is the nearest to look at.
+    /// Whether surplus_bytes() exceeds `bytes`. `who`: the asking thread's heap number; its own stripe of runs is asked first.
     bool has_surplus(std::size_t bytes, unsigned who) const {
         return runs_.stripes().dirty_bytes(RunHeap::home_of(who)) > bytes || surplus_bytes() > bytes;
     }
-    std::size_t refused_bytes() const { return runs_.stripes().refused_bytes(); } ///< of what is free
+    /// Free bytes that could not be purged.
+    std::size_t refused_bytes() const { return runs_.stripes().refused_bytes(); }
     void forget_refused() { runs_.forget_refused(); }
 
-    /// What is resident at most, but for metadata.
+    /// An upper limit of the resident bytes, without metadata.
     std::size_t resident_bytes() {
         return runs_.resident_bytes() + huge_.live_bytes() + huge_.cached_bytes();
     }
@@ -133,8 +134,8 @@ public:
         registry_.statistics(out);
     }
 
-    /// In the child of a fork of a process in which others had heaps: each may have stopped anywhere. The descriptors are the truth; locks
-    /// and lists are made anew from them, and superblocks of threads that are not there go to the global heap, when it needs some.
+    /// In the child of a fork of a process in which other threads had heaps, and may have stopped anywhere. The descriptors are the truth:
+    /// locks and lists are made again from them. `survivor`: the heap of the child's thread; superblocks of all others become orphans.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
         global_.reset_after_fork();
@@ -147,7 +148,7 @@ public:
             if (survivor == nullptr || Global::Notice::heap_of(owner) != survivor) {
                 global_.orphan(s);
             } else {
-                survivor->holdings().take_notice(s); // its notice may have been on its way in another thread
+                survivor->holdings().take_notice(s); // in the parent a notice may have been on its way
             }
         });
     }
@@ -165,14 +166,14 @@ private:
         retire_inactive_heaps(registry_, growth_looks_);
         return true;
     }
-    static constexpr unsigned growth_looks_ = 16;
+    static constexpr unsigned growth_looks_ = 16; ///< heaps to look at for each growth step
     RunHeap runs_;
     Global global_{runs_};
     LargeHeap large_{runs_};
     HugeHeap huge_{runs_};
     LongBlocks<Global> long_blocks_{global_, large_, huge_};
     HeapRegistry<Global> registry_;
-    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed, both: a step more or less does no harm
+    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed, both: hints; a step more or less does no harm
     std::atomic<std::size_t> noted_growth_{0};
 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Long blocks: those of more bytes than the largest size class, or aligned to more than a slot.
+// Long blocks: large and huge blocks, which are longer than the largest size class, or aligned to more than a slot.
 //
 // Adds:    the choice between runs of slots (LargeHeap) and mappings (HugeHeap).
 // Needs:   both, and GlobalHeap.
-// Keeps:   what lies free in empty superblocks and in long runs that wait is given back before a long block takes more memory.
+// Keeps:   superblocks without live blocks and large runs that wait for their threads become free memory before a
+//          large or huge block takes more memory.
 // Threads: any.
-// Errors:  nullptr when out of memory; a pointer that is no block ends the program.
+// Errors:  nullptr when out of memory; a pointer that is not a block ends the program.
 // Cost:    a lock for each call.
 #pragma once
 
@@ -24,25 +25,26 @@ public:
     constexpr LongBlocks(Global &global, LargeHeap &large, HugeHeap &huge)
         : global_(global), large_(large), huge_(huge) {}
 
-    /// Whether memory that was used before lies free for such a block. A hint: others take memory too.
+    /// Whether dirty memory lies free for such a block; makes a dirty run for it if that needs spare runs only. A
+    /// hint: other threads take memory too.
     bool is_there(std::size_t size, std::size_t alignment) {
         return is_huge(size, alignment) ? huge_.cached_bytes() >= size
                                         : large_.make_fit_used_run(size, alignment);
     }
 
-    /// What this thread has freed last, if that will do: for such a block nothing grows. Else nullptr.
+    /// The run that this thread has freed last, if it fits: for such a block memory does not grow. Else nullptr.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
         return large_.malloc_spare(size, alignment, who);
     }
 
-    /// Whether there is no such block, whatever lies free.
+    /// Whether no block can be so long or so aligned, whatever is free.
     static bool is_beyond_all(std::size_t size, std::size_t alignment) {
         return size > HugeHeap::largest || alignment > HugeHeap::largest;
     }
 
-    /// `who`: a number of the thread; 0: none.
+    /// A large or huge block. Sets `clean` if it reads as zero. `who`: the number of the thread's heap; 0: none.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
-        size += size == 0; // a block of no bytes has an address of its own too
+        size += size == 0; // a block of 0 bytes has an address of its own, too
         const bool huge = is_huge(size, alignment);
         const bool keeps = global_.stock().empty_bytes() != 0 || large_.spares() != 0;
         if (keeps && (huge || !large_.make_fit_used_run(size, alignment))) {
@@ -56,6 +58,7 @@ public:
         return p;
     }
 
+    /// The usable bytes of a live block.
     std::size_t size_of(const Found &found, const void *p) const {
         if (found.kind == Found::large) {
             return LargeHeap::size_of(found.line);
@@ -68,7 +71,7 @@ public:
         return size;
     }
 
-    /// A long block with a new size without copying, where that is possible; else nullptr.
+    /// The block with a new size, without copying, where that is possible; else nullptr.
     void *resize(const Found &found, void *p, std::size_t size) {
         if (found.kind == Found::large) {
             return size > Global::SizeClasses::largest && large_.resize_in_place(found.line, size) ? p
@@ -77,7 +80,7 @@ public:
         return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
     }
 
-    /// Whether so much memory has become free by it that it is time to ask for a surplus.
+    /// Frees the block. Whether so much memory has become free that it is time to look for a surplus.
     CAIRN_INLINE bool free(const Found &found, void *p, unsigned who = 0) {
         using Freed = LargeHeap::Freed;
         Freed freed = Freed::nothing;
@@ -93,7 +96,8 @@ public:
         return freed > Freed::kept;
     }
 
-    /// A live block of whoever hides it: until it is shown again, free, realloc and questions for its size take it for no block.
+    /// Hides a live block of a cairn_heap, or shows it again: free, realloc and malloc_usable_size take a hidden
+    /// block for no block.
     void set_hidden(const void *p, bool hidden) {
         if (const std::uintptr_t address = address_of(p); in_segment(address)) {
             Segment::of(address)->set_large_block(Segment::slot_of(address),

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Next superblock: where a bin that has run dry gets its next superblock from.
+// Next superblock: where an empty bin gets its next superblock from.
 //
-// Adds:    the order: the fullest of the heap's own, an empty one of its own, one of the global heap, one made of an empty one
-//          of another class there, a new one; out of memory, one of its own that is fuller than is worth a look. Before a new one from memory that
-//          nothing has used yet come visits to heaps that hold too much (WantedVisits), which are the caller's to make.
+// Adds:    the order: the fullest of the heap's own; one of its own without live blocks; one of the global heap; one
+//          made of a superblock of another class in the global heap that has no live blocks; a new one. Before a new
+//          one of fresh memory come visits to heaps that have too much free (WantedVisits), which the caller makes.
+//          Out of memory: a superblock of the heap's own that was taken for full.
 // Needs:   Holdings, and the global heap below.
-// Keeps:   what is handed out is in the account, and in no place.
-// Threads: the heap's.
-// Errors:  nullptr when out of memory, or when visits come first; then it is to be asked once more.
+// Keeps:   the superblock is in the heap's account, and in no list.
+// Threads: the heap's own.
+// Errors:  nullptr: see next_superblock().
 // Cost:    bitmap searches; a lock where the global heap is asked.
 // Source:  Hoard, section 3.4 (malloc: heap i, then heap 0, then the operating system).
 #pragma once
@@ -17,14 +18,16 @@
 
 namespace cairn {
 
-/// Whether memory that nothing has used yet may be taken while there are heaps to visit.
+/// Whether fresh memory may be taken while there are heaps to visit. after_visits: no; the answer is then nullptr, as
+/// when out of memory, and the caller does the same for both: it visits heaps, and asks again with `now`, for which
+/// nullptr means out of memory.
 enum class Growth : bool { after_visits, now };
 
-/// One without live blocks. Where very many heaps share what a few may keep, its blocks are carved when they are needed: visitors give
-/// back what is not carved.
+/// Makes a superblock without live blocks ready to be allocated from. Where the heaps have less than a sixth of the
+/// usual limits, its blocks are carved when they are needed: visiting threads purge what is uncarved.
 template <class Global>
 void make_ready(const Holdings<Global> &holdings, OwnerLine *s) {
-    constexpr std::size_t very_many = 6; // times as many as may keep all
+    constexpr std::size_t very_many = 6; // times as many heaps as may keep all of a limit
     if (holdings.share(slot_size) >= slot_size / very_many) {
         superblock::carve_again_if_unordered(s);
     } else {
@@ -32,14 +35,15 @@ void make_ready(const Holdings<Global> &holdings, OwnerLine *s) {
     }
 }
 
-/// An empty superblock of the heap's, formatted anew if it was of another class. Not while a notice about it is on its way.
+/// A superblock of the heap's own without live blocks, formatted if it was of another class. nullptr if there is
+/// none, or while a notice about it is on its way.
 template <class Global>
 OwnerLine *empty_superblock(Holdings<Global> &holdings, unsigned c) {
     OwnerLine *const s = holdings.places().empty_for(c, Global::Maker::slots_of_class(c));
     if (s == nullptr) {
         return nullptr;
     }
-    superblock::take_remote(s); // from here on nobody can queue it
+    superblock::take_remote(s); // from here on no thread can queue it
     superblock::carve_again_if_incomplete(s);
     if (RemoteWord{remote_of(s)->word.load(std::memory_order_relaxed)}.queued()) {
         return nullptr;
@@ -49,13 +53,14 @@ OwnerLine *empty_superblock(Holdings<Global> &holdings, unsigned c) {
         make_ready(holdings, s);
         return s;
     }
-    holdings.leave(s); // with the class it has other blocks to hold
+    holdings.leave(s); // another class has another number of bytes in blocks
     holdings.global().change_class(s, c, holdings.number(), holdings.heap());
     holdings.join(s);
     return s;
 }
 
-/// Whether a new one takes memory that nothing has used yet, and there are heaps to visit before.
+/// Whether a new superblock would take fresh memory, and there are heaps to visit before. Makes superblocks without
+/// live blocks free runs where the class needs several slots: these may join to one that is long enough.
 template <class Global>
 bool must_visit_first(Global &global, unsigned c) {
     if (CAIRN_LIKELY(global.notices().wanted_visits().empty())) {
@@ -68,7 +73,7 @@ bool must_visit_first(Global &global, unsigned c) {
     return !global.maker().has_used_run(c) && global.maker().would_grow(c);
 }
 
-/// The last resort: a look at each of them.
+/// Out of memory: a superblock of the class that was taken for full and has a free block.
 template <class Global>
 OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c) {
     return holdings.places().take_full([c](const OwnerLine *full) {
@@ -77,6 +82,9 @@ OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c) {
     });
 }
 
+/// A superblock of class c with a free or uncarved block. nullptr: with Growth::after_visits, fresh memory would be
+/// taken before
+/// visits, or there is none; with Growth::now, out of memory.
 template <class Global>
 OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth) {
     if (OwnerLine *s = holdings.places().take_fullest(c)) {

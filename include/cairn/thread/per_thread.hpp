@@ -2,10 +2,10 @@
 //
 // Per thread: which thread heap is the calling thread's.
 //
-// Adds:    a heap for each thread from its first slow path to its end; one that is shared, under a lock, by
+// Adds:    a heap for each thread, from its first slow path to its end; one heap that is shared, under a lock, by
 //          threads that can have none of their own.
 // Needs:   Levels, for new heaps; `Hooks::attached()`, which returns whether a thread's end will be known.
-// Keeps:   the heap of a thread that ends goes to the next one, its superblocks to the global heap.
+// Keeps:   when a thread ends, another thread gets its heap.
 // Threads: any. One object for each type: the thread's pointer is static.
 // Errors:  nullptr when out of memory.
 // Cost:    8 bytes of thread-local storage, one load.
@@ -23,14 +23,14 @@ public:
 
     explicit constexpr PerThread(Levels &levels) : levels_(levels) {}
 
-    /// The calling thread's heap; before it has one, a heap that owns nothing and serves nothing.
+    /// The calling thread's heap; without one, a placeholder that has empty bins and owns no superblock.
     CAIRN_INLINE static Heap *mine() { return mine_; }
+    /// Whether the calling thread has a heap.
     bool attached() const { return mine_ != &unattached_ && mine_ != &ended_; }
 
-    /// The same for a free that mine() does not serve. A thread that frees has a heap even if it never allocates: many
-    /// such threads would all leave their marks in the one that is nobody's.
-    /// A thread that begins with a free is an heir: its first heap is the one that the block's last owner left, `wanted`, if no thread
-    /// has that.
+    /// The heap for a free that mine() does not serve. A thread that frees gets a heap even if it never allocates:
+    /// otherwise all such threads would store their hazard words in one placeholder, and contend for its cache line. A
+    /// thread that begins with a free is an heir: it gets `wanted`, the heap that has the block, if no thread has that.
     Heap *heap_for_frees(Heap *wanted) {
         if (CAIRN_UNLIKELY(!serves_frees())) {
             attach(wanted);
@@ -38,11 +38,11 @@ public:
         return mine_;
     }
 
-    /// Whether mine() is such a heap already.
+    /// Whether mine() serves frees: the thread has a heap, or has given its heap back.
     bool serves_frees() const { return mine_ != &unattached_; }
 
-    /// A block of a size class, from the slow path of the thread's heap or of the shared one. nullptr also when visits come
-    /// first.
+    /// A block of a size class, from the slow path of the thread's heap or of the shared one. nullptr: as of
+    /// HeapContents::malloc.
     void *malloc_class(unsigned c, Growth growth) {
         if (attached() || attach()) {
             return mine_->malloc_class(c, growth);
@@ -54,7 +54,7 @@ public:
         return shared_->malloc_class(c, growth);
     }
 
-    /// What the calling thread's heap has free.
+    /// The free bytes of the calling thread's heap.
     std::size_t free_bytes() const { return attached() ? mine_->free_bytes() : 0; }
 
     /// The calling thread's heap gives up every superblock without live blocks. False if there was none.
@@ -71,7 +71,8 @@ public:
         return true;
     }
 
-    /// In the child of a fork, before the levels are repaired. The heap that survives, nullptr for none.
+    /// In the child of a fork, before Levels::repair_after_fork. Returns the heap of the surviving thread; nullptr if
+    /// it has none.
     Heap *reset_after_fork() {
         shared_guard_.reset_after_fork();
         shared_ = nullptr;
@@ -79,7 +80,7 @@ public:
     }
 
 private:
-    /// With the superblocks that its last thread left if it is the one that is wanted, else without.
+    /// `wanted` with the superblocks that its last thread left, or a heap without superblocks.
     Heap *open(Heap *wanted, bool for_all = false) {
         Heap *const heap = levels_.open(wanted, for_all);
         if (heap != nullptr && heap != wanted) {
@@ -88,6 +89,7 @@ private:
         return heap;
     }
 
+    /// Gets the calling thread a heap. False when out of memory, or when the thread's end would not be known.
     bool attach(Heap *wanted = nullptr) {
         Heap *const heap = open(wanted);
         if (heap == nullptr) {
@@ -103,8 +105,11 @@ private:
         return true;
     }
 
-    static inline constinit Heap unattached_{}; ///< of threads that have had none yet
-    static inline constinit Heap ended_{};      ///< of threads that have given theirs back
+    // Placeholders. Threads share them without a lock: all that they store in them is the hazard word, an atomic, which
+    // no thread reads for a decision, since no visit comes to a heap that is not in the registry.
+    static inline constinit Heap unattached_{}; ///< of threads that have had no heap yet
+    static inline constinit Heap ended_{};      ///< of threads that have given their heap back
+
     static inline thread_local constinit Heap *mine_ __attribute__((tls_model("initial-exec"))) =
         &unattached_;
 

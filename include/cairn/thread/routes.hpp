@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Routes: which level serves a size, and which one a freed pointer goes back to: the slow paths of an owner-routed heap.
+// Routes: which level serves a size, and which level has a block: the slow paths of an owner-routed heap, but for
+// those of free (freeing.hpp).
 //
-// Adds:    getSize, remote frees, long blocks, trimming, the end of a thread, the repair after a fork.
-// Needs:   PerThread and Levels; a `Hooks` that hears of threads, of growth and of free memory.
-// Keeps:   a pointer that malloc did not return, or that is free already, stops the program with one line.
+// Adds:    getSize, the slow paths of malloc, trimming, the end of a thread, the repair after a fork.
+// Needs:   PerThread and Levels; `Hooks`, which is called when a thread gets a heap, when memory grows, and when much
+//          memory is free.
+// Keeps:   a pointer that malloc did not return, or whose block is free already, ends the program with one line.
 // Threads: any.
-// Errors:  nullptr when out of memory, after all that lies free was tried; at once for what no memory could hold.
-// Cost:    some tens of instructions; a remote free: one compare-exchange.
+// Errors:  nullptr when out of memory, after all free memory was tried; at once for a size that no memory could hold.
+// Cost:    some tens of instructions.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
 
@@ -16,9 +18,10 @@
 
 namespace cairn {
 
-/// `Hooks::attached()` is called when a thread got its heap and returns whether its end will be known; `Hooks::returned()` when one frees
-/// at a border whose absence was told (Attendance); `Hooks::grew()` when memory was taken from the operating system; `Hooks::surplus()`
-/// when free memory lies about in quantity.
+/// `Hooks::attached()`: a thread has got its heap; returns whether the thread's end will be known.
+/// `Hooks::returned()`: a thread whose absence was reported (Attendance) has checked a superblock, or a notice was
+/// delivered to a heap whose thread may be absent. `Hooks::grew()`: memory was taken from the operating system.
+/// `Hooks::surplus()`: free resident memory exceeds the surplus limit.
 template <class Classes, class Discipline, class Hooks>
 class Routes {
 public:
@@ -37,14 +40,14 @@ public:
                    : size_of(superblock::find(p, "size asked of"), p, "size asked of");
     }
 
-    /// The calling thread ends: its heap goes to the next one.
+    /// The calling thread ends: another thread gets its heap.
     void detach() {
         if (threads_.detach()) {
             handle_surplus();
         }
     }
 
-    /// Gives free memory back to the operating system now. Bytes given back.
+    /// Gives free memory back to the operating system, all but `keep` bytes. Returns how much.
     std::size_t trim(std::size_t keep) {
         give_gathered();
         threads_.give_empty();
@@ -52,6 +55,7 @@ public:
         return levels_.trim(keep);
     }
 
+    /// Free resident memory beyond this limit is a surplus.
     void set_surplus_limit(std::size_t bytes) { surplus_limit_.store(bytes, std::memory_order_relaxed); }
     std::size_t surplus_limit() const { return surplus_limit_.load(std::memory_order_relaxed); }
 
@@ -61,6 +65,7 @@ public:
     void statistics(Statistics &out) { levels_.statistics(out); }
     Levels &levels() { return levels_; }
 
+    /// Whether a block of this size and alignment is in a superblock.
     static constexpr bool serves_from_superblock(std::size_t size, std::size_t alignment) {
         return alignment <= slot_size && (size > alignment ? size : alignment) <= Classes::largest;
     }
@@ -68,6 +73,7 @@ public:
 protected:
     using Found = superblock::Found;
 
+    /// Usable bytes of the block that find() has found at `p`. Ends the program unless the block is live.
     std::size_t size_of(const Found &found, const void *p, const char *what) {
         if (found.kind != Found::block) {
             return levels_.long_blocks().size_of(found, p);
@@ -76,18 +82,21 @@ protected:
         return shared_of(found.line)->block_size;
     }
 
+    /// To call when memory may have been taken: visits heaps and purges where it was, and tells the process.
     void handle_growth() {
         if (CAIRN_UNLIKELY(levels_.after_growth(threads_.mine()))) {
             Hooks::grew();
         }
     }
 
+    /// To call when memory was freed: tells the process where free memory exceeds the surplus limit.
     void handle_surplus() {
         if (levels_.has_surplus(surplus_limit(), threads_.mine()->holdings().number())) {
             Hooks::surplus();
         }
     }
 
+    /// A block of a size class, by the slow path; nullptr when out of memory.
     void *malloc_of_class(unsigned c) {
         void *p = threads_.malloc_class(c, Growth::after_visits);
         p = CAIRN_LIKELY(p != nullptr) ? p : malloc_after_visits(c);
@@ -96,6 +105,7 @@ protected:
         return p;
     }
 
+    /// Visits heaps until there is a block; then takes fresh memory; then gives up all caches and tries once more.
     CAIRN_COLD void *malloc_after_visits(unsigned c) {
         while (levels_.visit_wanted(threads_.mine())) {
             if (void *const p = threads_.malloc_class(c, Growth::after_visits)) {
@@ -106,7 +116,8 @@ protected:
         return p != nullptr || !give_up_caches() ? p : threads_.malloc_class(c, Growth::now);
     }
 
-    CAIRN_INLINE void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) { // false so far
+    /// A large or huge block. Sets `clean`, which is false, if the block reads as zero.
+    CAIRN_INLINE void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
         const unsigned who = threads_.mine()->holdings().number();
         void *const p = levels_.long_blocks().malloc_spare(size, alignment, who);
         const bool ends = CAIRN_LIKELY(p != nullptr) || levels_.long_blocks().is_beyond_all(size, alignment);
@@ -115,7 +126,7 @@ protected:
     CAIRN_NOINLINE void *malloc_long_slow(std::size_t size, std::size_t alignment, bool &clean,
                                           unsigned who) {
         if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
-            threads_.give_empty(); // to pay with
+            threads_.give_empty(); // its dirty memory offsets the growth
         }
         void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
         p = p != nullptr || !give_up_caches() ? p : levels_.long_blocks().malloc(size, alignment, clean);
@@ -123,62 +134,26 @@ protected:
         return p;
     }
 
-    /// Out of memory: whether there is a point in trying again.
+    /// Out of memory: gives up everything that is free. Whether another attempt may succeed.
     CAIRN_COLD bool give_up_caches() {
         const bool mine = threads_.give_empty();
         levels_.retire_heaps();
         return levels_.give_up_caches() || mine;
     }
 
-    /// Frees for `heap` what no quick look knew to be a live block, or to be still in its heap.
-    CAIRN_NOINLINE void free_checked(void *p, Heap *heap) {
-        OwnerLine *const s = superblock::superblock_at(address_of(p));
-        if (s == nullptr) {
-            return free_long(superblock::find_long(p, "free of"), p, heap);
-        }
-        superblock::check_live(s, p, "free of", levels_);
-        free_of_others(s, address_of(p), heap);
-    }
-
-    CAIRN_NOINLINE void free_long(const Found &found, void *p, Heap *heap) {
-        if (levels_.long_blocks().free(found, p, heap->holdings().number())) {
-            handle_surplus();
-        }
-    }
-
-    void free_of_others(OwnerLine *s, std::uintptr_t block, Heap *heap) {
-        cairn::free_remote(*heap, s, block, Telling{*this});
-    }
-    struct Telling {
-        Routes &routes;
-        void operator()(const Gathering::Left &left) const { routes.tell(left); }
-        void begun() const { note_return(routes.threads_.mine()->attendance); }
-    };
-
-    CAIRN_NOINLINE void check(Heap *heap, OwnerLine *s) {
-        if (heap->check(s)) {
-            handle_surplus();
-            note_return(heap->attendance);
-        }
-    }
-    static void note_return(Attendance &attendance) {
-        if (attendance.take_missed()) {
-            Hooks::returned();
-        }
-    }
-
-    /// What the calling thread has gathered goes back.
+    /// Gives back all chains that the calling thread has gathered.
     void give_gathered() {
         for (const Gathering::Left &left : threads_.mine()->give_gathered()) {
             tell(left);
         }
     }
 
+    /// Delivers the notice that a remote free has left, if any.
     CAIRN_INLINE void tell(const Gathering::Left &left) {
         if (CAIRN_UNLIKELY(!left.is_done())) {
             tell_now(levels_.registry(), levels_.global(), left);
             handle_surplus();
-            Hooks::returned(); // its owner may stay away
+            Hooks::returned(); // the owner may be absent: the purger is to look
         }
     }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Thread heap: the superblocks of one thread. malloc and the owner's free run without a lock and without an
-// atomic read-modify-write; the emptiness discipline moves superblocks to the global heap.
+// Thread heap: the superblocks of one thread. malloc and the owner's free run without a lock and without an atomic
+// read-modify-write; the emptiness discipline moves superblocks to the global heap.
 //
-// Adds:    the fast paths, and who may do what when with the contents.
+// Adds:    the fast paths, and the sections (sync::Presence) in which the contents may be used.
 // Needs:   HeapContents; GlobalHeap below.
-// Keeps:   the contents are used by one thread at a time.
-// Threads: its own thread, or who holds a lock where several share a heap. Remote frees go round it (RemoteWord). While
-//          its thread is not inside, others may visit it and take superblocks (Visit).
-// Errors:  nullptr when the global heap has nothing.
+// Keeps:   one thread at a time uses the contents.
+// Threads: its own thread, or a thread that holds a lock where several share a heap. Remote frees do not use the heap (RemoteWord).
+//          While its thread is in no long section, another thread may visit it and take superblocks (Visit).
+// Errors:  nullptr when the global heap has no superblock.
 // Cost:    three cache lines: the bin, the superblock, the block. Instructions: docs/way-of-a-malloc.md.
 // Source:  Hoard, sections 3 and 4.
 #pragma once
@@ -28,16 +28,18 @@ public:
     using Notice = typename Global::Notice;
     using Contents = HeapContents<Global>;
 
-    /// A heap that has nothing and gets nothing: what a thread has before its first slow path.
+    /// A heap without superblocks that gets none: a placeholder for threads without a heap (PerThread).
     constexpr ThreadHeap() = default;
 
+    /// The heap gets a number, and an inbox by that number.
     void open(Global &global, unsigned number) {
         contents_.holdings().open(global, number, this);
         gathering_.open();
     }
 
-    /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin is dry, or its
-    /// first block is damaged: malloc_class() knows what to do. The mark stays: for visitors the bin is in use until the next section.
+    /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin's superblock has no block in its list, or
+    /// its first block is damaged: malloc_class() sees to both. The hazard word stays set: for visiting threads the bin is in use
+    /// until the next section begins.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
         const unsigned c = Classes::small_class_of(size);
         presence_.begin(c);
@@ -48,7 +50,7 @@ public:
         return superblock::pop_unchecked(s);
     }
 
-    /// The same for any class; nothing is left to be ended.
+    /// The fast path for any class. It ends its section.
     void *try_malloc_class(unsigned c) {
         presence_.begin(c);
         OwnerLine *const s = contents_.shown_bins().at(c);
@@ -57,24 +59,24 @@ public:
         return block;
     }
 
-    /// A block of any class; nullptr when out of memory, or when visits come first.
+    /// A block of class c, by the slow path. nullptr: as of HeapContents::malloc.
     void *malloc_class(unsigned c, Growth growth = Growth::now) {
         const Inside inside(*this);
         attendance.come_by();
         return contents_.malloc(c, growth);
     }
 
-    /// Whether the superblock is this heap's. An answer to rely on in a long section. relaxed: visits are over then, and what they did
-    /// is seen (Presence::enter).
+    /// Whether this heap owns the superblock. In a long section the answer stays right. relaxed: visits are over then, and what
+    /// they did is seen (Presence::enter).
     bool owns(const OwnerLine *s) {
         return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed)) == this;
     }
 
-    /// A checked block of a superblock that this heap owns, in a section. True: its check is due, call check(s).
+    /// Frees a checked block of a superblock that this heap owns, in a section. True: the superblock's check is due; call check(s).
     CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
 
-    /// A checked block of a superblock of any length; `due`: as for free_local. False if that is not this heap's: nothing has
-    /// happened.
+    /// Frees a checked block of any superblock, in a long section. False if this heap does not own it: nothing has changed. `due`:
+    /// its check is due.
     bool free_inside(OwnerLine *s, std::uintptr_t block, bool &due) {
         const Inside inside(*this);
         const bool mine = owns(s);
@@ -82,7 +84,7 @@ public:
         return mine;
     }
 
-    /// What its thread has gathered is given back, all of it or a chain of it.
+    /// Gives back the chains that its thread has gathered: all, or the next one in turn.
     Gathering::AllLeft give_gathered() {
         const Inside inside(*this);
         return gathering_.give_all();
@@ -93,15 +95,15 @@ public:
             return {};
         }
         const Inside inside(*this);
-        return chain.empty() ? Gathering::Left{} : chain.give(); // a visitor may have come
+        return chain.empty() ? Gathering::Left{} : chain.give(); // a visiting thread may have given it back
     }
     Gathering &gathering() { return gathering_; }
 
-    /// What a free does whose superblock's check is due: accounts, finds the superblock its new place, and keeps the invariant. Whether the heap has
-    /// given anything to the global heap since the last time, or its thread was missed (Attendance).
+    /// Checks a superblock whose check is due, and rebalances the heap. Whether the heap has given a superblock to the global heap
+    /// since the last check, or its thread's absence was reported (Attendance): the caller asks for the rest.
     CAIRN_INLINE bool check(OwnerLine *s) {
         const Inside inside(*this);
-        if (owns(s)) { // a visitor may have taken it since
+        if (owns(s)) { // a visiting thread may have taken it since
             contents_.check(s);
         }
         attendance.come_by();
@@ -110,25 +112,25 @@ public:
         return attendance.is_missed() || given;
     }
 
-    /// The heap's thread ends, or its new thread is no heir: hands superblocks to the global heap. Whether some of them had to stay.
+    /// The heap's thread ends, or its new thread is no heir: superblocks go to the global heap. Whether some of them had to stay.
     bool hand_over(Keep keep = Keep::full) {
         const Inside inside(*this);
         return contents_.hand_over(keep);
     }
 
-    /// The same, of a heap that no thread has and gets meanwhile.
+    /// For a heap that has no thread and gets none meanwhile: superblocks that other threads have freed blocks of go to the global heap.
     void hand_over_unowned() {
         const sync::Guard alone(presence_.lock());
         contents_.hand_over_unowned();
     }
 
-    /// Of what its superblocks have touched, as accounted.
+    /// Free bytes of what its superblocks have touched, as accounted.
     std::size_t free_bytes() {
         const Inside inside(*this);
         return holdings().held() - holdings().used();
     }
 
-    /// Gives up every superblock without live blocks. False if there was none.
+    /// Gives away every superblock without live blocks. False if no superblock went.
     bool give_empty() {
         const Inside inside(*this);
         return contents_.give_empty();
@@ -139,20 +141,20 @@ public:
     auto &bins() { return contents_.bins(); }
     Holdings<Global> &holdings() { return contents_.holdings(); }
 
-    /// In the child of a fork: this heap's thread is not there, what it held is nobody's.
+    /// In the child of a fork, for a heap whose thread the child does not have: it has no superblock.
     void reset_after_fork() {
         gathering_.publish_after_fork();
         contents_.forget();
         presence_.reset_after_fork();
     }
 
-    ThreadHeap *next = nullptr;         ///< for the registry: all heaps
-    ThreadHeap *next_unowned = nullptr; ///< and those that no thread has
+    ThreadHeap *next = nullptr;         ///< for the registry: in the list of all heaps
+    ThreadHeap *next_unowned = nullptr; ///< for the registry: in the list of heaps without a thread
     ThreadHeap *previous_unowned = nullptr;
 
 private:
-    /// A long section. In the first one after it is known that there is no heavy fence, the heap hides what it has from the
-    /// fast paths: from then on visitors need none.
+    /// A long section. In the first one after the process has found that it has no heavy fence, the heap hides its superblocks from
+    /// the fast paths. From then on visiting threads need no heavy fence.
     class [[nodiscard]] Inside {
     public:
         CAIRN_INLINE explicit Inside(ThreadHeap &self) : inside_(self.presence_) {
@@ -171,7 +173,7 @@ private:
     Gathering gathering_;
 
 public:
-    Attendance attendance; ///< last: others write to it, the lines before are the owner's
+    Attendance attendance; ///< last: other threads write to it, and the lines before are the owner's
 };
 
 } // namespace cairn
