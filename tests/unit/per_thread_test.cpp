@@ -75,4 +75,23 @@ TEST_F(PerThreadTest, ThreadsWhoseEndIsNotToldShareAHeap) {
     EXPECT_EQ(now().live(), 0u);
 }
 
+/// For ThreadSanitizer: what stands for the heap of each of them is one object.
+TEST_F(PerThreadTest, ThreadsWithoutAHeapOfTheirOwnRunAtOneTime) {
+    Refusing::refuses = true;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            for (int round = 0; round < 20; ++round) {
+                use();
+                heap_->trim(0);
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(now().heaps, 1u);
+    EXPECT_EQ(now().live(), 0u);
+}
+
 } // namespace

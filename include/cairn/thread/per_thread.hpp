@@ -105,8 +105,8 @@ private:
         return true;
     }
 
-    // Placeholders. Threads share them without a lock: all that they store in them is the hazard word, an atomic, which
-    // no thread reads for a decision, since no visit comes to a heap that is not in the registry.
+    // Placeholders. Threads share them without a lock: all that a thread stores in one is its hazard word, an atomic,
+    // which no thread reads for a decision, since no visit comes to a heap that is not in the registry.
     static inline constinit Heap unattached_{}; ///< of threads that have had no heap yet
     static inline constinit Heap ended_{};      ///< of threads that have given their heap back
 

@@ -100,7 +100,9 @@ protected:
     void *malloc_of_class(unsigned c) {
         void *p = threads_.malloc_class(c, Growth::after_visits);
         p = CAIRN_LIKELY(p != nullptr) ? p : malloc_after_visits(c);
-        tell(threads_.mine()->give_next_gathered());
+        if (CAIRN_LIKELY(threads_.attached())) { // else mine() is a placeholder that other threads use, too
+            tell(threads_.mine()->give_next_gathered());
+        }
         handle_growth();
         return p;
     }
@@ -143,6 +145,9 @@ protected:
 
     /// Gives back all chains that the calling thread has gathered.
     void give_gathered() {
+        if (!threads_.attached()) {
+            return;
+        }
         for (const Gathering::Left &left : threads_.mine()->give_gathered()) {
             tell(left);
         }
