@@ -150,8 +150,8 @@ void check_live(const OwnerLine *s, const void *p, const char *what, Others &oth
 inline void check_live(const OwnerLine *s, const void *p, const char *what) {
     struct {
         bool is_gathered(const OwnerLine *, std::uintptr_t) const { return false; }
-    } nobody;
-    check_live(s, p, what, nobody);
+    } no_chains;
+    check_live(s, p, what, no_chains);
 }
 
 } // namespace cairn::superblock

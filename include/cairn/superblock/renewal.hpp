@@ -27,11 +27,11 @@ inline void carve_again_if_incomplete(OwnerLine *s) {
 /// Nearly in order is not enough: the order in which a program takes a tree down, for example, becomes less regular
 /// each time that the program builds the tree from this list again.
 inline bool is_in_order(const OwnerLine *s) {
-    constexpr std::uint32_t looks = 8;
+    constexpr std::uint32_t samples = 8;
     const std::size_t size = shared_of(s)->block_size;
     unsigned jumps = 0;
-    for (std::uint32_t i = 0; i < looks; ++i) {
-        const std::uintptr_t block = blocks_of(s) + s->carved * i / looks * size;
+    for (std::uint32_t i = 0; i < samples; ++i) {
+        const std::uintptr_t block = blocks_of(s) + s->carved * i / samples * size;
         const std::uintptr_t link = word_of(block) ^ s->cookie;
         jumps += link != block + size && link != block - size && !is_end(link);
     }

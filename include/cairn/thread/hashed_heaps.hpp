@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Hashed heaps: a row of heaps, a lock each, and which of them is the calling thread's.
+// Hashed heaps: a row of heaps with a lock each, and which of them is the calling thread's.
 //
-// Adds:    mine(), chosen by a hash of the thread's id: a thread has one heap all its life, some share one.
+// Adds:    mine(), a heap chosen by a hash of the thread's id: a thread has the same heap all its life, and may share
+//          it with others.
 // Needs:   a heap; a lock.
-// Keeps:   each heap and its lock on cache lines of their own.
-// Threads: any; who uses a heap holds its lock.
+// Keeps:   each heap and its lock are on cache lines of their own.
+// Threads: any; a thread that uses a heap holds its lock.
 // Cost:    a hash of a few multiplications.
 // Source:  Hoard, section 3, and LKmalloc, section 6, F choose a heap by the thread's id.
 #pragma once
@@ -35,7 +36,7 @@ public:
 
     Entry &operator[](std::size_t i) const { return entries_[i]; }
 
-    /// f(heap), each with its lock held.
+    /// f(heap) for each heap, with its lock held.
     template <class F>
     void for_each(F f) {
         for (Entry &entry : entries_) {
@@ -44,7 +45,8 @@ public:
         }
     }
 
-    /// Those of the heaps last: several may share one, for which a thread waits with the lock of its own heap held.
+    /// For a fork: locks all heaps. The locks inside the heaps come last: heaps may share one of those, and a thread
+    /// waits for it with its own heap's lock held.
     void lock_all() {
         for (Entry &entry : entries_) {
             sync::hold_across_fork(entry.lock);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap memory: where thread heaps live, which are never unmapped.
+// Heap memory: memory for thread heaps, which is never unmapped.
 //
 // Adds:    take.
-// Needs:   the operating system; free runs when that has nothing.
+// Needs:   the operating system; free runs where that has no memory.
 // Threads: under the registry's lock.
 // Errors:  nullptr when out of memory.
 // Cost:    a mapping for every 16 heaps or so.

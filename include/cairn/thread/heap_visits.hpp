@@ -90,12 +90,12 @@ void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const vo
     }
 }
 
-/// Retires inactive heaps among the next `looks` heaps in turn. A heap whose owner or another visiting thread was in a section is
+/// Retires inactive heaps among the next `count` heaps in turn. A heap whose owner or another visiting thread was in a section is
 /// looked at again.
 template <class Global>
-void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned looks) {
+void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned count) {
     const std::uint64_t now = platform::monotonic_milliseconds();
-    for (unsigned i = 0; i < looks; ++i) {
+    for (unsigned i = 0; i < count; ++i) {
         if (auto *const heap = registry.next_inactive(now, inactive_after_milliseconds)) {
             if (!visit_to_retire(registry, *heap)) {
                 heap->attendance.was_refused();

@@ -108,9 +108,9 @@ public:
         return global_.free_bytes() + large_.spares() + huge_.cached_bytes();
     }
 
-    /// Whether surplus_bytes() exceeds `bytes`. `who`: the asking thread's heap number; its own stripe of runs is asked first.
-    bool has_surplus(std::size_t bytes, unsigned who) const {
-        return runs_.stripes().dirty_bytes(RunHeap::home_of(who)) > bytes || surplus_bytes() > bytes;
+    /// Whether surplus_bytes() exceeds `bytes`. `heap_number`: the asking thread's heap number; its own stripe of runs is asked first.
+    bool has_surplus(std::size_t bytes, unsigned heap_number) const {
+        return runs_.stripes().dirty_bytes(RunHeap::home_of(heap_number)) > bytes || surplus_bytes() > bytes;
     }
     /// Free bytes that could not be purged.
     std::size_t refused_bytes() const { return runs_.stripes().refused_bytes(); }

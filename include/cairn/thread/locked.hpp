@@ -2,14 +2,14 @@
 //
 // LockedHeap: one lock around a whole heap.
 //
-// Adds:    threads; lock_all and unlock_all around a fork, where the lock can be held across one. Else it has
-//          exactly the capabilities of the heap below.
-// Needs:   a heap; a lock with lock and unlock, made without an argument.
-// Keeps:   every operation runs with the lock held. The heap is a private member and each operation is listed
-//          here, so one that is not listed can not be called: nothing slips past the lock.
+// Adds:    use by any thread; lock_all and unlock_all around a fork, where the lock can be held across one. Otherwise
+//          it has exactly the capabilities of the heap below.
+// Needs:   a heap; a lock with lock and unlock that is made without an argument.
+// Keeps:   every operation runs with the lock held. The heap is a private member, and each operation is listed here:
+//          one that is not listed can not be called, so none bypasses the lock.
 // Threads: any.
 // Errors:  those of the heap below.
-// Cost:    the lock: one atomic read-modify-write to take it and one to release it, and a place to queue at.
+// Cost:    the lock: one atomic read-modify-write to take it and one to release it, and a place where threads wait.
 // Source:  Heap Layers, Table 1: LockedHeap.
 #pragma once
 
@@ -28,15 +28,15 @@ concept LockType = std::default_initializable<L> && requires(L &lock) {
     lock.unlock();
 };
 
-/// A lock of the kit as a type that needs no argument. By default of a rank that lets a heap below lock too, as one that
-/// several share does: Compose<MmapHeap, Bump<>, Locked<>, Unique<>, Freelist, Locked<>>.
+/// A lock of the kit as a type that is made without an argument. The default rank lets a heap below take locks, too,
+/// as one that several heaps share does: Compose<MmapHeap, Bump<>, Locked<>, Unique<>, Freelist, Locked<>>.
 template <sync::Rank R = sync::Rank::composed>
 class CAIRN_BY_CHECKS RankedLock : public sync::Lock {
 public:
     constexpr RankedLock() : Lock(R) {}
 };
 
-/// What the heap's lock can do more, the heap can: be held by the thread that forks while it does.
+/// A lock that the forking thread can hold during the fork. A heap with such a lock can be held, too.
 template <class L>
 concept ForkSafeLock = LockType<L> && requires(L &lock) {
     lock.hold_across_fork();
@@ -50,7 +50,7 @@ public:
     static constexpr bool takes_others = TakesOthers<Super>;
 
     LockedHeap() = default;
-    /// Arguments are for the heap below.
+    /// Passes its arguments to the heap below.
     template <class A, class... B>
         requires std::constructible_from<Super, A, B...>
     explicit LockedHeap(A &&a, B &&...b) : heap_(std::forward<A>(a), std::forward<B>(b)...) {}
@@ -125,8 +125,8 @@ public:
         requires ForkSafeLock<L>
     {
         lock_.hold_across_fork();
-        // Below it nobody is at work now; a trace writes what it has. Not for longer: heaps with locks of their own may share
-        // what is below, and wait for it with those held.
+        // No thread is at work in the heap below now: a trace writes what it has. Its locks are not held during the
+        // fork: heaps with locks of their own may share it, and threads wait for it with those locks held.
         sync::lock_heap_across_fork(heap_);
         sync::unlock_heap_after_fork(heap_, sync::AfterFork::in_parent);
     }

@@ -33,8 +33,8 @@ public:
     }
 
     /// The run that this thread has freed last, if it fits: for such a block memory does not grow. Else nullptr.
-    void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
-        return large_.malloc_spare(size, alignment, who);
+    void *malloc_spare(std::size_t size, std::size_t alignment, unsigned heap_number) {
+        return large_.malloc_spare(size, alignment, heap_number);
     }
 
     /// Whether no block can be so long or so aligned, whatever is free.
@@ -42,15 +42,16 @@ public:
         return size > HugeHeap::largest || alignment > HugeHeap::largest;
     }
 
-    /// A large or huge block. Sets `clean` if it reads as zero. `who`: the number of the thread's heap; 0: none.
-    void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = 0) {
+    /// A large or huge block. Sets `clean` if it reads as zero. `heap_number`: the number of the thread's heap; 0: none.
+    void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned heap_number = 0) {
         size += size == 0; // a block of 0 bytes has an address of its own, too
         const bool huge = is_huge(size, alignment);
         const bool keeps = global_.stock().empty_bytes() != 0 || large_.spares() != 0;
         if (keeps && (huge || !large_.make_fit_used_run(size, alignment))) {
             global_.make_room(SIZE_MAX);
         }
-        void *p = huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, who);
+        void *p =
+            huge ? huge_.malloc(size, alignment, clean) : large_.malloc(size, alignment, clean, heap_number);
         if (p == nullptr && (huge || huge_.give_up()) && size <= LargeHeap::longest &&
             alignment <= LargeHeap::largest_alignment) {
             p = large_.malloc(size, alignment, clean); // what a huge block can not get may lie free in runs
@@ -81,11 +82,11 @@ public:
     }
 
     /// Frees the block. Whether so much memory has become free that it is time to look for a surplus.
-    CAIRN_INLINE bool free(const Found &found, void *p, unsigned who = 0) {
+    CAIRN_INLINE bool free(const Found &found, void *p, unsigned heap_number = 0) {
         using Freed = LargeHeap::Freed;
         Freed freed = Freed::nothing;
         if (found.kind == Found::large) {
-            freed = large_.free(found.line, who);
+            freed = large_.free(found.line, heap_number);
         } else if (huge_.free(p)) {
             freed = Freed::run;
         }

@@ -120,17 +120,17 @@ protected:
 
     /// A large or huge block. Sets `clean`, which is false, if the block reads as zero.
     CAIRN_INLINE void *malloc_long(std::size_t size, std::size_t alignment, bool &clean) {
-        const unsigned who = threads_.mine()->holdings().number();
-        void *const p = levels_.long_blocks().malloc_spare(size, alignment, who);
+        const unsigned heap_number = threads_.mine()->holdings().number();
+        void *const p = levels_.long_blocks().malloc_spare(size, alignment, heap_number);
         const bool ends = CAIRN_LIKELY(p != nullptr) || levels_.long_blocks().is_beyond_all(size, alignment);
-        return ends ? p : malloc_long_slow(size, alignment, clean, who);
+        return ends ? p : malloc_long_slow(size, alignment, clean, heap_number);
     }
     CAIRN_NOINLINE void *malloc_long_slow(std::size_t size, std::size_t alignment, bool &clean,
-                                          unsigned who) {
+                                          unsigned heap_number) {
         if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
             threads_.give_empty(); // its dirty memory offsets the growth
         }
-        void *p = levels_.long_blocks().malloc(size, alignment, clean, who);
+        void *p = levels_.long_blocks().malloc(size, alignment, clean, heap_number);
         p = p != nullptr || !give_up_caches() ? p : levels_.long_blocks().malloc(size, alignment, clean);
         handle_growth();
         return p;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// ThreadOwnedHeap: private heaps with ownership. A thread allocates from its heap, and a block goes back to the heap
-// that it came from, whoever frees it.
+// ThreadOwnedHeap: private heaps with ownership. A thread allocates from its heap. A block goes back to the heap that
+// it came from, whichever thread frees it.
 //
-// Adds:    threads that meet only where one frees what another has allocated. getSize where the heap below has it;
-//          memalign, malloc_zeroed and clear likewise.
+// Adds:    use by any thread; threads contend only where one frees a block that another has allocated. getSize,
+//          memalign, malloc_zeroed and clear where the heap below has them.
 // Needs:   a heap.
-// Keeps:   each heap sees frees of its own blocks only. A header before each block tells its owner.
-// Threads: any. clear: one.
-// Errors:  nullptr from the thread's heap; memory in the others is not looked at.
-// Cost:    a hash, a lock that is rarely contended, 16 bytes a block (for memalign as much as the alignment). What a
-//          heap gets back is used by its threads only: memory grows to as many times what one heap would need as there
-//          are heaps (Hoard, section 2.2).
+// Keeps:   each heap gets only its own blocks back. A header before each block names its heap.
+// Threads: any. clear: while no other thread uses the heap.
+// Errors:  nullptr when the thread's own heap is out of memory; free memory in the other heaps is not used.
+// Cost:    a hash, a lock that is rarely contended, 16 bytes a block (for memalign as many as the alignment). A
+//          heap's free blocks are used by its own threads only: memory may grow to what one heap would need times the
+//          number of heaps (Hoard, section 2.2).
 // Source:  Heap Layers, Table 1: PHOThreadHeap; Hoard, section 6.1: private heaps with ownership.
 #pragma once
 
@@ -25,7 +25,7 @@ template <Heap Super, std::size_t Count = 16, LockType L = RankedLock<>>
 class ThreadOwnedHeap {
     struct alignas(quantum) Header {
         std::size_t owner;
-        std::size_t before; ///< bytes from the start of the heap's block to ours
+        std::size_t before; ///< bytes from the start of the block below to the block
     };
     static_assert(alignment_of<Super> >= alignof(Header), "blocks below must be aligned for the header");
 

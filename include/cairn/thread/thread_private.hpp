@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// ThreadPrivateHeap: pure private heaps. A thread allocates from its heap and frees to its heap, wherever the block came
-// from.
+// ThreadPrivateHeap: pure private heaps. A thread allocates from its heap and frees to its heap, whichever heap the
+// block came from.
 //
-// Adds:    threads that do not meet, while there are more heaps than threads.
-// Needs:   a heap that takes blocks of another one of its type (TakesOthers): free lists over a source that all share
-//          (Unique on Locked, MallocHeap), or over sources of their own that clear() gives back. Not one that joins blocks
-//          or gives regions back (CoalesceHeap, MmapHeap): those stand below ThreadOwnedHeap. getSize where blocks
-//          tell their size.
-// Keeps:   no block is handed out twice. Destroying it clears all heaps first where they can be cleared, since the list
-//          of one may lie in the memory of another.
+// Adds:    use by any thread; threads do not contend while there are more heaps than threads.
+// Needs:   a heap that takes blocks of another heap of its type (TakesOthers): free lists over a source that all
+//          heaps share (Unique on Locked, MallocHeap), or over sources of their own that clear() gives back. A heap
+//          that joins blocks or gives regions back (CoalesceHeap, MmapHeap) does not; it can be used below
+//          ThreadOwnedHeap. getSize where blocks hold their sizes.
+// Keeps:   no block is handed out twice. The destructor first clears all heaps where they can be cleared, since the
+//          free list of one heap may lie in memory of another.
 // Threads: any.
-// Errors:  nullptr from the thread's heap; memory in the others is not looked at.
-// Cost:    a hash and a lock that is rarely contended. What one thread allocates and another frees stays with the other:
-//          memory can grow without bound (Hoard, section 2.2), and neighbours share cache lines.
+// Errors:  nullptr when the thread's own heap is out of memory; free memory in the other heaps is not used.
+// Cost:    a hash and a lock that is rarely contended. A block that one thread allocates and another frees stays with
+//          the second: memory may grow without bound (Hoard, section 2.2), and blocks of two threads share cache
+//          lines.
 // Source:  Heap Layers, Table 1: ThreadHeap; Hoard, section 6.1: pure private heaps.
 #pragma once
 
@@ -63,7 +64,7 @@ public:
         return Super::getSize(p);
     }
 
-    /// No other thread is using any of the heaps.
+    /// To call while no other thread uses any of the heaps.
     void clear()
         requires ClearableHeap<Super>
     {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Thread slots: a small number for each thread, for tables that have an entry for every thread.
+// Thread slots: a small number for each thread, for tables with an entry for every thread. It is not the number of a
+// thread's heap (HeapRegistry), which the flagship uses.
 //
 // Adds:    thread_slot(), the calling thread's number: the lowest that no living thread has.
-// Needs:   pthread keys, to learn of a thread's end.
-// Keeps:   while a thread lives nobody else has its number. When it ends, in the last round but one of destructors of its
-//          keys, the number, with whatever lies in tables under it, is the next thread's, which sees all that the former did.
+// Needs:   pthread keys, by which a thread's end becomes known.
+// Keeps:   while a thread lives no other thread has its number. A thread gives its number back in the last round but
+//          one of its keys' destructors. The next thread with that number gets the table entries with it, and sees
+//          everything that the former thread did with them.
 // Threads: any. No lock, so nothing to repair after a fork: the numbers of threads that the child does not have stay
-//          taken there.
-// Errors:  no_thread_slot when max_thread_slots threads live, when a thread's end could not be known, and for what a
-//          thread does after it: the C library frees a thread's own data, and stacks, there.
+//          taken in the child.
+// Errors:  no_thread_slot when max_thread_slots threads live, when a thread's end could not be known, and for calls
+//          of a thread after it has given its number back: there the C library frees the thread's own data, and
+//          stacks.
 // Cost:    a load. A walk over the taken numbers and some atomic operations when a thread starts and ends.
 // Source:  STL's pthread_alloc as Hoard, section 6 describes it, needs such a number; the exact scheme is ours.
 #pragma once
@@ -41,7 +44,7 @@ private:
             return no_thread_slot;
         }
         const unsigned slot = lowest_free();
-        mine_ = no_thread_slot; // to pthread_setspecific, which may allocate
+        mine_ = no_thread_slot; // while pthread_setspecific runs, which may allocate
         if (slot != no_thread_slot && pthread_setspecific(key_, &key_) != 0) {
             give(slot);
             mine_ = unknown_;
@@ -52,11 +55,11 @@ private:
 
     static unsigned lowest_free() {
         for (unsigned word = 0; word < max_thread_slots / bits_; ++word) {
-            // relaxed: a guess, which the exchange below confirms.
+            // relaxed: a guess; the exchange below checks it.
             std::uint64_t seen = taken_[word].load(std::memory_order_relaxed);
             while (~seen != 0) {
                 const auto bit = static_cast<unsigned>(std::countr_one(seen));
-                // acquire: pairs with the release in give(), so that we see what the number's last thread left.
+                // acquire: pairs with the release in give(): this thread sees what the number's last thread left.
                 if (taken_[word].compare_exchange_weak(seen, seen | std::uint64_t{1} << bit,
                                                        std::memory_order_acquire,
                                                        std::memory_order_relaxed)) {
@@ -72,9 +75,10 @@ private:
         taken_[slot / bits_].fetch_and(~(std::uint64_t{1} << slot % bits_), std::memory_order_release);
     }
 
-    /// A thread ends. Others' destructors come after us in each round, so the number stays for more than one. When it
-    /// was given back it must not be taken again, nobody would give it back then. In the last round ThreadSanitizer may
-    /// have ended the thread for itself before we are called.
+    /// The destructor of the thread's key. Destructors of other keys may be called after it in each round, and
+    /// allocate, so the number stays for more than one round. After it was given back the thread must get no other
+    /// number, which would never be given back. In the last round ThreadSanitizer may have ended the thread for
+    /// itself before this is called: hence the last but one.
     static void thread_ends(void *) {
         if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key_, &key_) == 0) {
             return;
@@ -86,10 +90,11 @@ private:
 
     enum KeyState : int { no_key, making_key, usable_key, failed_key };
 
-    /// The first thread makes the key. A stopped one can not keep others: they go on without a number, for now.
+    /// Whether the key exists; the first thread makes it. A thread that is stopped while it makes the key does not
+    /// hold up others: these go on without a number for now.
     static bool have_key() {
         int expected = no_key;
-        // relaxed, both: that it is one exchange makes one thread the maker, and the load below acquires.
+        // relaxed, both: one exchange succeeds, so one thread makes the key; the load below acquires.
         if (key_state_.load(std::memory_order_relaxed) == no_key &&
             key_state_.compare_exchange_strong(expected, making_key, std::memory_order_relaxed)) {
             const bool made = pthread_key_create(&key_, thread_ends) == 0;
