@@ -20,8 +20,7 @@ namespace cairn {
 
 template <std::size_t Slack, unsigned FractionNumerator, unsigned FractionDenominator, unsigned Steps = 8>
 struct Emptiness {
-    static constexpr std::size_t slack =
-        Slack; ///< bytes that a heap may have free whatever f says; Hoard writes K S
+    static constexpr std::size_t slack = Slack; ///< bytes that any heap may have free; Hoard writes K S
     static constexpr unsigned numerator = FractionNumerator;
     static constexpr unsigned denominator = FractionDenominator;
     static constexpr unsigned steps = Steps; ///< checks, about, while a superblock goes from full to empty

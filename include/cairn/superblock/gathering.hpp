@@ -23,8 +23,8 @@ namespace cairn {
 class Gathering {
 public:
     using Chain = GatheredChain;
-    using Left =
-        superblock::RemoteFree; ///< what is left to do after a chain was given back: perhaps a notice
+    /// What is left to do after a chain was given back: perhaps a notice.
+    using Left = superblock::RemoteFree;
 
     static constexpr unsigned chains = 32;
     static constexpr std::size_t most_bytes = chains * Chain::most_bytes;

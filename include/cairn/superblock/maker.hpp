@@ -130,8 +130,8 @@ private:
     RunHeap &runs_;
     std::atomic<std::uint64_t> secret_{0};
     std::atomic<std::uint64_t> lineage_{0}; ///< mixed from the forks that led to this process
-    alignas(platform::line_pair) std::atomic<std::size_t> made_{
-        0}; ///< on another line pair than runs_, which slow paths read
+    /// On another line pair than runs_, which slow paths read.
+    alignas(platform::line_pair) std::atomic<std::size_t> made_{0};
     std::atomic<std::uint64_t> draws_{0};
 };
 

@@ -5,10 +5,11 @@
 //
 // Adds:    pop and push, and the free-block signature. Carving: carving.hpp; remote frees: remote_list.hpp.
 // Needs:   a run whose length is a power of two of slots, aligned to it; its descriptor lines.
-// Keeps:   a free block's first word always decodes to an address in the same superblock, or to its odd end mark. A
-//          live block's first word does so by chance, with a probability of 2^-47; it is no user pointer and no small
-//          number, since the cookie's top bit is set. This signature shows a double free without another cache line.
-//          A link that the program overwrites after the free does not decode: pop() finds that.
+// Keeps:   a free block's first word always decodes to an address in the same superblock, or to its odd end mark.
+//          This is the free-block signature. A live block's first word decodes so by chance, with a probability of
+//          2^-47; a user pointer or a small number never does, since the cookie's top bit is set. The signature shows
+//          a double free without another cache line. A link that the program overwrites after the free does not
+//          decode: pop() finds that.
 // Threads: the owner; may_be_free, and looks_free with a SharedLine: any.
 // Source:  LIFO blocks (Hoard, section 3); just-in-time carving (Wen and Deng, section 2.5).
 #pragma once
@@ -26,6 +27,8 @@ namespace cairn::superblock {
 inline std::uintptr_t end_mark(std::uintptr_t memory) {
     return memory | 1;
 }
+
+/// Whether a link is the terminator.
 inline bool is_end(std::uintptr_t link) {
     return (link & 1) != 0;
 }
