@@ -36,7 +36,7 @@ weaker = {
 broken = [
     ("sync/tagged_pointer.hpp", "return {pointer, tag() + 1};", "return {pointer, tag()};", "the version stays", ["lists"]),
     ("sync/ibm_freelist.hpp", "old.version + 1u", "old.version", "the version stays", ["lists"]),
-    ("sync/presence.hpp", "if (owner_passes_fence() && mark_", "if (mark_", "no first heavy fence", ["presence"]),
+    ("sync/presence.hpp", "if (owner_passes_fence() && hazard_", "if (hazard_", "no first heavy fence", ["presence"]),
     ("sync/presence.hpp", "std::atomic_thread_fence(std::memory_order_seq_cst); // Dekker pair with owner_passes_fence()", "",
      "no fence of the owner where there is no heavy one", ["presence"]),
     ("sync/presence.hpp", "std::atomic_thread_fence(std::memory_order_seq_cst);\n            return true;", "return true;",
@@ -46,7 +46,7 @@ broken = [
     ("run/segment.hpp", "i < line->slots; ++i", "i < 1; ++i", "only the first slot has another owner", ["flagship"]),
     ("sync/presence.hpp", "const bool known = platform::heavy_fence();", "const bool known = true;", "no second heavy fence", ["presence"]),
     ("sync/presence.hpp", "if (CAIRN_UNLIKELY(lock_.held()))", "if (false)", "the owner does not look at the lock", ["presence"]),
-    ("sync/presence.hpp", "mark_.load(std::memory_order_acquire) != inside()", "true", "the visitor does not look at the mark", ["presence"]),
+    ("sync/presence.hpp", "hazard_.load(std::memory_order_acquire) != inside()", "true", "the visitor does not look at the mark", ["presence"]),
     ("sync/lock.hpp", "platform::futex_wake(word_);", "", "nobody is woken", ["presence"]),
     ("sync/lock.hpp", "platform::futex_wait(word_, held_with_sleepers_);",
      "platform::futex_wait(word_, held_with_sleepers_);\n            if (take()) {\n                return;\n            }",

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Across a fork: the thread that forks takes every lock of a heap before, and lets go of them after, in the parent and
-// in the child, so that the child finds the heap whole.
+// Across a fork: the thread that calls fork() takes every lock of a heap before the fork and releases them after it, in
+// the parent and in the child. No other thread is then inside the heap, and the child finds the heap consistent.
 //
-// Adds:    ForkLocks, the heaps that have a part in this; the same two steps for any lock and any heap below.
-// Needs:   nothing. A heap without lock_all and unlock_all has no locks. unlock_all is told on which side of the fork it is.
-// Threads: the one that forks.
+// Adds:    ForkLocks, the concept of a heap that takes part; functions that lock and unlock any heap or lock, and do
+//          nothing for a heap that has no locks.
+// Needs:   nothing. A heap without lock_all() and unlock_all() has no locks. unlock_all() is passed the side of the
+//          fork on which it runs.
+// Threads: the thread that forks.
 // Cost:    none for heaps without locks.
 #pragma once
 
 namespace cairn::sync {
 
-/// Who lets go. pthread_atfork tells; getpid() does not: the first process of a PID namespace may have its parent's number.
+/// The process that releases the locks. The handlers of pthread_atfork() say which one it is; getpid() does not,
+/// because the first process of a PID namespace may have the number that its parent has in another namespace.
 enum class AfterFork : bool { in_parent, in_child };
 
 template <class H>
@@ -34,7 +37,8 @@ void unlock_heap_after_fork(H &heap, AfterFork side) {
     }
 }
 
-/// A heap that draws by chance has begin_in_child, by which the children of one process come to draw apart.
+/// In the child of a fork: a heap that draws random numbers has begin_in_child(), which gives the child a random
+/// sequence of its own. Does nothing for other heaps.
 template <class H>
 void begin_heap_in_child(H &heap) {
     if constexpr (requires { heap.begin_in_child(); }) {
@@ -42,7 +46,7 @@ void begin_heap_in_child(H &heap) {
     }
 }
 
-/// A lock of the kit is taken without regard to its rank.
+/// Takes a lock before the fork. Locks of the kit are taken without a check of their rank.
 template <class L>
 void hold_across_fork(L &lock) {
     if constexpr (requires { lock.hold_across_fork(); }) {
@@ -52,6 +56,7 @@ void hold_across_fork(L &lock) {
     }
 }
 
+/// Releases a lock that hold_across_fork() took, in the parent or in the child.
 template <class L>
 void let_go_after_fork(L &lock) {
     if constexpr (requires { lock.let_go_after_fork(); }) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundedSpinLock: a lock that is waited for by looking, and after so many looks by yielding; nobody ever sleeps.
+// BoundedSpinLock: a spin lock. A waiting thread reads the lock word a bounded number of times, then yields the
+// processor and starts again; it never sleeps.
 //
-// Adds:    the interface of Lock: lock, try_lock, unlock, ranks in debug builds, the calls around a fork; and the
-//          wait on its own, for who waits for something else than a lock.
+// Adds:    the interface of Lock: lock, try_lock, unlock, ranks in debug builds, the calls around a fork; and
+//          BoundedSpin, the waiting loop alone, for threads that wait for something other than a lock.
 // Needs:   nothing; constant-initialised, never destroyed.
-// Keeps:   mutual exclusion. Who waits only reads, so the line stays in its cache until the lock changes; the bus sees
-//          an exchange when the lock has been seen free.
-// Threads: any. Not recursive, not for signal handlers. A holder that is preempted keeps the others running: for
-//          sections of some tens of instructions.
-// Cost:    an exchange to take, a store to let go.
-// Source:  LKmalloc, section 6, D: S_LOCK, 4,000 looks.
+// Keeps:   mutual exclusion. A waiting thread only reads, so the cache line stays in its cache until the lock word
+//          changes; it tries the exchange only after it has read that the lock is free (test and test-and-set).
+// Threads: any. Not recursive, not for signal handlers. While the holder is preempted the waiting threads use their
+//          processors: for critical sections of some tens of instructions.
+// Cost:    an exchange to take the lock, a store to release it.
+// Source:  LKmalloc, section 6, D: S_LOCK, 4,000 spins.
 #pragma once
 
 #include <cairn/platform/cpu.hpp>
@@ -24,7 +25,7 @@ namespace cairn::sync {
 
 inline constexpr unsigned default_spins = 4000;
 
-/// One wait: `once` after each look that did not help.
+/// One wait. The waiting thread calls once() each time it has read that it still has to wait.
 template <unsigned Spins = default_spins>
 class BoundedSpin {
 public:
@@ -67,30 +68,31 @@ public:
         let_go_after_fork();
     }
 
-    /// As in Lock: for who takes all locks of a heap before a fork, in any number and order of ranks.
+    /// Take and release without a check of ranks: for a thread that takes all locks of a heap before a fork, in any
+    /// number and in any order of ranks, and releases them after it.
     void hold_across_fork() {
         if (CAIRN_UNLIKELY(!take())) {
             lock_contended();
         }
     }
     void let_go_after_fork() {
-        // release: pairs with the acquire of take().
+        // release: pairs with the acquire in take(): the next holder sees what this holder wrote.
         held_.store(false, std::memory_order_release);
     }
 
-    /// For the child of a fork, where the holder does not exist any more. relaxed: the child is alone.
+    /// In the child of a fork, where the thread that held the lock does not exist. relaxed: the child has one thread.
     void reset_after_fork() { held_.store(false, std::memory_order_relaxed); }
 
 private:
     bool take() {
-        // acquire: pairs with the release in let_go_after_fork(), of whoever held it before.
+        // acquire: pairs with the release in let_go_after_fork() of the previous holder.
         return !held_.exchange(true, std::memory_order_acquire);
     }
 
     CAIRN_COLD void lock_contended() {
         BoundedSpin<Spins> wait;
         do {
-            // relaxed: a hint, take() decides.
+            // relaxed: a hint; a stale value costs one more round or one failed exchange, and take() decides.
             while (held_.load(std::memory_order_relaxed)) {
                 wait.once();
             }

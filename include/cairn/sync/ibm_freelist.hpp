@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// IbmFreelist: the free blocks of a row of equal blocks as a lock-free stack, linked through the blocks themselves.
+// IbmFreelist: a lock-free stack of the free blocks in an array of equally long blocks, linked through the blocks.
 //
-// Adds:    pop and push of block numbers; how many are free, exactly.
-// Needs:   a row of at most 65,535 blocks of at least 2 bytes, aligned to 2, that stays mapped: a thread that is about to
-//          pop may look at the link of a block that the program has by now. If all are to be free at first, zeroed.
-// Keeps:   one word has the first block, the count, and a version of 32 bits that each operation raises: a list that
-//          changed in between is not taken for an unchanged one, unless exactly 2^32 operations were slept through.
-//          A link says how far the next block is from the one behind this one; so zeroed blocks are linked in order,
-//          and nothing is touched before it is popped. The last link is never followed: the count says where it ends.
+// Adds:    pop and push of block numbers; the exact number of free blocks.
+// Needs:   an array of at most 65,535 blocks of at least 2 bytes, aligned to 2, that stays mapped: a thread in pop()
+//          may read the link of a block that another thread has popped and the program already uses. For a list on
+//          which all blocks are free at first, the array is zeroed.
+// Keeps:   one 64-bit word holds the number of the first block, the count, and a 32-bit version that each operation
+//          increments. A compare-exchange by a thread that was delayed fails when the list has changed (the ABA
+//          problem), unless exactly 2^32 operations took place during the delay.
+//          A link is the distance from block n+1 to the next free block; so zeroed blocks are linked in order of
+//          address, and no block is touched before it is popped. The link of the last block is never followed: the
+//          count says where the list ends.
 // Threads: any; lock-free.
-// Errors:  `none` from pop; a push that makes more blocks than there are stops a build with assertions.
+// Errors:  pop() returns `none` when no block is free; in a build with assertions, a push of more blocks than the array
+//          has ends the process.
 // Cost:    a compare-exchange each way.
 // Source:  NBmalloc, section 5 and Fig. 3: Get_Block, Put_Block; there the count is a word of its own, changed by a
 //          fetch-and-add after the fact, and only an estimate.
@@ -29,16 +33,17 @@ public:
     static constexpr std::uint32_t none = UINT32_MAX;
 
     struct Popped {
-        std::uint32_t block; ///< its number, or `none`
-        std::uint32_t left;  ///< free blocks after it
+        std::uint32_t block; ///< number of the popped block, or `none`
+        std::uint32_t left;  ///< number of blocks that are still free
     };
 
-    /// Before other threads know the list: `count` zeroed blocks, free from number `first` on. relaxed: as above.
+    /// Before other threads know the list: `count` zeroed blocks are free, from number `first` on. relaxed: the store
+    /// that makes the list known to other threads orders this one.
     void set_alone(std::uint32_t first, std::uint32_t count) {
         head_.store(Head{first, count, 0}.bits(), std::memory_order_relaxed);
     }
 
-    /// Get_Block.
+    /// Takes the first free block. (The paper's Get_Block.)
     Popped pop(const char *row, unsigned shift) {
         Head old{load()};
         while (old.count != 0) {
@@ -51,7 +56,7 @@ public:
         return {none, 0};
     }
 
-    /// Put_Block. How many are free now, of `capacity`.
+    /// Puts a block first. Returns how many blocks of `capacity` are free now. (The paper's Put_Block.)
     std::uint32_t push(char *row, unsigned shift, std::uint32_t block, std::uint32_t capacity) {
         auto &link = *reinterpret_cast<std::uint16_t *>(row + (std::size_t{block} << shift));
         Head old{load()};
@@ -61,15 +66,16 @@ public:
                     platform::fatal({"more blocks were freed than there are: ", &link});
                 }
             }
-            // relaxed: the release in change() makes it visible to who pops the block. Atomic for them, who may look
-            // at it when it is not theirs.
+            // relaxed: the release in change() makes the link visible to the thread that pops the block. Atomic,
+            // because other threads in pop() may read the link at the same time.
             std::atomic_ref(link).store(static_cast<std::uint16_t>(old.first - block - 1u),
                                         std::memory_order_relaxed);
         } while (!change(old, Head{block, old.count + 1u, old.version + 1u}));
         return old.count + 1u;
     }
 
-    /// seq_cst: who has emptied or filled a place asks this after saying so; see docs/nbmalloc.md, "Full superblocks".
+    /// How many blocks are free. seq_cst: a thread that has put a superblock into a slot, or taken it out, reads the
+    /// count after that; see docs/nbmalloc.md, "Full superblocks".
     std::uint32_t count() const { return Head{head_.load(std::memory_order_seq_cst)}.count; }
 
 private:
@@ -83,11 +89,12 @@ private:
         std::uint64_t bits() const { return first | count << 16 | std::uint64_t{version} << 32; }
     };
 
-    /// acquire: pairs with change() of who pushed the first block: its link is there.
+    /// acquire: pairs with change() of the thread that pushed the first block: the link of that block is visible.
     std::uint64_t load() const { return head_.load(std::memory_order_acquire); }
 
-    /// seq_cst, which is more than the release that publishes link and contents to the next owner, and the acquire that
-    /// receives them: a push must come before the look at where the superblock is that follows it.
+    /// seq_cst, which includes the release that publishes link and contents to the thread that pops the block next, and
+    /// the acquire that receives them: a push must be ordered before the load of the superblock's state that follows
+    /// it.
     bool change(Head &old, Head desired) {
         std::uint64_t bits = old.bits();
         const bool done = head_.compare_exchange_weak(bits, desired.bits(), std::memory_order_seq_cst,
@@ -96,8 +103,8 @@ private:
         return done;
     }
 
-    /// The block may be the program's by now, which writes to it as it likes. Then what is read here is thrown away,
-    /// since the version has changed; ThreadSanitizer must not see the read.
+    /// Reads a link. Another thread may have popped the block, and the program may be writing to it: then the version
+    /// has changed and the value read here is discarded. ThreadSanitizer must not see the read.
     __attribute__((no_sanitize("thread"))) static std::uint16_t peek(const char *block) {
         return *reinterpret_cast<const volatile std::uint16_t *>(block);
     }

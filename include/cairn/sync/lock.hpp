@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Lock: a small lock for sections of some tens of instructions, or of a few system calls: spins a bounded number of times, lets
-// others run, then sleeps.
+// Lock: a four-byte lock for critical sections of some tens of instructions, or of a few system calls. A waiting thread
+// spins a bounded number of times, then yields the processor a bounded number of times, then sleeps.
 //
-// Adds:    lock, try_lock, unlock; Guard for a scope, Glance for who only reads figures; a rank that debug
-//          builds check: a thread takes locks in rising order only.
+// Adds:    lock, try_lock, unlock; Guard, which holds a lock for a scope; Glance, for threads that only read
+//          statistics; a rank that debug builds check: a thread takes locks in rising order of rank only.
 // Needs:   nothing; constant-initialised, never destroyed.
 // Keeps:   mutual exclusion; acquire on lock pairs with release on unlock.
 // Threads: any. Not recursive, not for signal handlers.
 // Cost:    one compare-exchange to take, one exchange to release; a system call only under contention.
-// Source:  the bounded spin, and yielding after it, are LKmalloc's (section 6, D; as it is there: bounded_spin_lock.hpp); in the end
-//          we sleep on the word (Drepper, "Futexes are tricky"). Why not at once: docs/decisions/lock-yielding.md.
+// Source:  the bounded spin, and yielding after it, are LKmalloc's (section 6, D; the paper's form:
+//          bounded_spin_lock.hpp); the sleep on the lock word is Drepper's ("Futexes are tricky"). Why a thread yields
+//          before it sleeps: docs/decisions/lock-yielding.md.
 #pragma once
 
 #include <cairn/platform/cpu.hpp>
@@ -50,11 +51,12 @@ public:
         release();
     }
 
-    /// Whether anybody holds it. acquire: pairs with release(): if not, what the last holder did is seen.
+    /// Whether any thread holds the lock. acquire: pairs with release(): when the answer is no, the caller sees what
+    /// the last holder wrote.
     bool held() const { return word_.load(std::memory_order_acquire) != free_; }
 
-    /// For who takes all locks of a heap before a fork, in any number and order of ranks, and lets go of them after it
-    /// in the parent and in the child.
+    /// Take and release without a check of ranks: for a thread that takes all locks of a heap before a fork, in any
+    /// number and in any order of ranks, and releases them after it in the parent and in the child.
     void hold_across_fork() {
         if (!take()) {
             lock_contended();
@@ -62,8 +64,8 @@ public:
     }
     void let_go_after_fork() { release(); }
 
-    /// For the child of a fork, where the holder does not exist any more. Writes only where it must, or the child would
-    /// get a page of its own for each lock. relaxed: the child is alone.
+    /// In the child of a fork, where the thread that held the lock does not exist. Writes only to a lock that is held:
+    /// each write would give the child a private copy of the page. relaxed: the child has one thread.
     void reset_after_fork() {
         if (word_.load(std::memory_order_relaxed) != free_) {
             word_.store(free_, std::memory_order_relaxed);
@@ -72,7 +74,7 @@ public:
 
 private:
     bool take() {
-        // acquire: pairs with release(). relaxed where it fails: nothing was taken.
+        // acquire: pairs with release() of the previous holder. relaxed on failure: the lock was not taken.
         std::uint32_t expected = free_;
         return word_.compare_exchange_strong(expected, held_, std::memory_order_acquire,
                                              std::memory_order_relaxed);
@@ -87,13 +89,17 @@ private:
 
     CAIRN_COLD void lock_contended() {
         for (int i = 0; i < spins_ + yields_; ++i) {
-            i < spins_ ? platform::cpu_relax() : platform::yield();
-            // relaxed: a hint, take() decides.
+            if (i < spins_) {
+                platform::cpu_relax();
+            } else {
+                platform::yield();
+            }
+            // relaxed: a hint; a stale value costs one more round or one failed exchange, and take() decides.
             if (word_.load(std::memory_order_relaxed) == free_ && take()) {
                 return;
             }
         }
-        // acquire: pairs with release().
+        // acquire: pairs with release() of the previous holder.
         while (word_.exchange(held_with_sleepers_, std::memory_order_acquire) != free_) {
             platform::futex_wait(word_, held_with_sleepers_);
         }
@@ -103,13 +109,14 @@ private:
     static constexpr std::uint32_t held_ = 1;
     static constexpr std::uint32_t held_with_sleepers_ = 2;
     static constexpr int spins_ = 100;
-    static constexpr int yields_ = 200; ///< some 80 us if nobody else is to run: a few system calls
+    static constexpr int yields_ =
+        200; ///< some 80 us when no other thread is ready to run: a few system calls
 
     std::atomic<std::uint32_t> word_{free_};
     Ranked rank_;
 };
 
-/// Holds a lock for the length of a scope.
+/// Holds a lock for a scope.
 template <class L>
 class [[nodiscard]] Guard {
 public:
@@ -122,8 +129,9 @@ private:
     L &lock_;
 };
 
-/// The same for who only reads figures, and who may have interrupted the holder (a handler that calls exit): waits for some 100 ms,
-/// then reads without the lock. Whoever has it for so long does not run, or is about something long.
+/// Tries to hold a lock for a scope in which the thread only reads statistics. The thread may be a signal handler that
+/// calls exit() and has interrupted the holder of the lock: so it waits for some 100 ms at most, then reads without the
+/// lock. A thread that holds the lock for as long is not running, or is in a long operation.
 template <class L>
 class [[nodiscard]] Glance {
 public:
@@ -132,13 +140,17 @@ public:
             wait();
         }
     }
-    ~Glance() { held_ ? lock_.unlock() : void(); }
+    ~Glance() {
+        if (held_) {
+            lock_.unlock();
+        }
+    }
     Glance(const Glance &) = delete;
     Glance &operator=(const Glance &) = delete;
-    explicit operator bool() const { return held_; } ///< what is linked may be followed
+    explicit operator bool() const { return held_; } ///< the lock is held: linked lists may be followed
 
 private:
-    /// Looks at no clock: the program's may stand still (libfaketime).
+    /// Counts tries and reads no clock: the program's clock may stand still (libfaketime).
     CAIRN_COLD void wait() {
         for (int tries = 0; !held_ && tries < platform::longest_wait; ++tries) {
             if (lock_.held()) {

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// Presence: one thread owns an object and uses it without locks; others may visit it while the owner is not inside.
+// Presence: a hazard pointer with asymmetric fences. One thread, the owner, uses an object without locks; another
+// thread may visit the object while the owner is not inside.
 //
-// Adds:    the owner's mark, which says by plain stores what it is using; for visitors a lock, and the answer where the
-//          owner is.
-// Needs:   a heavy fence (platform/fence.hpp); where there is none, nobody gets in but the owner, unless that one has no
-//          short sections, and passes a fence before each long one (fence_from_now_on).
-// Keeps:   while a visitor is in, the owner is not between enter() and leave(). It may be in its short sections, begin()
-//          to the next mark, on whatever the visitor has not taken from it.
+// Adds:    for the owner, a hazard word in which it publishes by plain stores what it is using; for visiting threads, a
+//          lock, and the question what the owner is using.
+// Needs:   a heavy fence (platform/fence.hpp). Without one no thread but the owner gets in, unless the owner has called
+//          fence_from_now_on(): it then uses no short sections, and passes a fence before each long one.
+// Keeps:   during a visit the owner is not in a long section, enter() to leave(). The owner may be in a short section,
+//          begin() to the next store of the hazard word, on anything that the visiting thread has not taken from it.
 // Threads: enter, leave, begin, end: the owner; try_visit, end_visit, owner_uses: any.
-// Errors:  try_visit() answers false at once when the owner is inside, even if it is asleep there: nobody waits for it.
-// Cost:    the owner: a store a section, two with end(), no fence. A visitor: a lock and two heavy fences. Fenced: the owner a fence for
-//          each section, the visitor one.
-// Source:  biased locking with the cost on the stranger's side: Dice, Huang, Yang, "Asymmetric Dekker
-//          synchronization", 2001. What is a critical section there is told apart by the mark here.
+// Errors:  try_visit() returns false at once when the owner is inside, also when the owner is asleep there: no visiting
+//          thread waits for an owner.
+// Cost:    the owner: one store a section, two with end(), no fence. A visiting thread: a lock and two heavy fences.
+//          With fence_from_now_on(): one fence for each section of the owner, one for the visiting thread.
+// Source:  hazard pointers: Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", 2004; here with
+//          one hazard word an owner, checked before an object is taken away and not before it is freed. Asymmetric
+//          fences: Dice, Huang, Yang, "Asymmetric Dekker synchronization", 2001 (biased locking with the cost on the
+//          visiting side); C++ proposal P1202.
 #pragma once
 
 #include <cairn/core/bits.hpp>
@@ -28,52 +32,59 @@ public:
 
     // ---- the owner
 
-    /// What a section can be on: anything that has an address, or a number, for one of several things that all have one.
+    /// The value of the hazard word: the address of the object that the section uses, or a small number for one of
+    /// several objects at one address (a size class).
     using Thing = std::uintptr_t;
     static constexpr Thing nothing = ~Thing{0};
 
-    /// A short section. Whatever it relies on has to be read after this. It need not be ended: until the next one begins visitors take
-    /// the owner for still in it, and leave alone what it is on.
+    /// Begins a short section on `at`. The section reads everything that it relies on after this call. It need not be
+    /// ended: until the owner stores the hazard word again, visiting threads assume that the owner is still in the
+    /// section and do not touch `at`.
     CAIRN_INLINE void begin(const void *at) { begin(address_of(at)); }
     CAIRN_INLINE void begin(Thing at) {
-        // With the light fence: Dekker pair with a visitor, which takes things away, then makes us pass a fence, then
-        // looks for the mark: it finds the mark, or we find the thing taken. release: as in end().
-        mark_.store(at, std::memory_order_release);
+        // With the light fence: Dekker pair with a visiting thread, which takes objects away, then makes the owner pass
+        // a heavy fence, then loads the hazard word (owner_uses): it finds the hazard word, or the owner finds the
+        // object taken. release: pairs with owner_uses(), owner_is_at() and try_visit(): what the previous section
+        // wrote is seen.
+        hazard_.store(at, std::memory_order_release);
         platform::light_fence();
     }
-    /// release: pairs with owner_uses() and try_visit(): what the section did is seen.
-    CAIRN_INLINE void end() { mark_.store(nothing, std::memory_order_release); }
+    /// Ends a section. release: pairs with owner_uses(), owner_is_at() and try_visit(): what the section wrote is seen.
+    CAIRN_INLINE void end() { hazard_.store(nothing, std::memory_order_release); }
 
-    /// A long section, on everything: waits for a visitor to leave.
+    /// Begins a long section, on everything: waits until no thread visits.
     CAIRN_INLINE void enter() {
         mark_inside();
-        if (CAIRN_UNLIKELY(lock_.held())) { // acquire: pairs with end_visit(), what a visitor did is seen
+        if (CAIRN_UNLIKELY(lock_.held())) { // acquire: pairs with end_visit()
             enter_after_visit();
         }
     }
     void leave() { end(); }
 
-    /// In a section, of either kind: no visitor is in, nor gets in before the end without seeing the mark (owner_is_at). acquire: pairs
-    /// with end_visit(): what a visitor did is seen.
+    /// In a section of either kind: no thread visits, and none that begins a visit before the section ends misses the
+    /// hazard word (owner_is_at). acquire: pairs with end_visit(): what the last visiting thread wrote is seen.
     CAIRN_INLINE bool unvisited() const { return CAIRN_LIKELY(!lock_.held()); }
 
-    /// In a long section: from now on the owner begins short sections on nothing that visitors could take, and they need
-    /// no heavy fence. For good. release: pairs with owner_passes_fence(): who reads it does not miss that we are inside.
+    /// In a long section: from now on, for good, the owner begins no short section on anything that a visiting thread
+    /// could take, and visiting threads need no heavy fence. release: pairs with the fence in owner_passes_fence(): a
+    /// visiting thread that reads `true` also sees that the owner is inside.
     void fence_from_now_on() { fenced_.store(true, std::memory_order_release); }
-    /// relaxed: the owner's; a visitor has a fence behind it, or the mark before it.
+    /// relaxed: the owner reads its own store; a visiting thread passes a fence after the load, or has loaded the
+    /// hazard word before it.
     bool fenced() const { return fenced_.load(std::memory_order_relaxed); }
-    /// Nobody gets in before its owner has come by: the heavy fence was taken away.
+    /// The system has taken the heavy fence away, and the owner has not called fence_from_now_on(): no thread gets in.
     bool is_closed() const { return platform::heavy_fence_missing() && !fenced(); }
 
-    // ---- others
+    // ---- visiting threads
 
-    /// False when the owner or another visitor is inside. Otherwise the owner stays out of long sections.
+    /// Begins a visit. False when the owner is in a long section or another thread visits. After true, the owner waits
+    /// at its next long section until end_visit().
     bool try_visit() {
         if (owner_is_inside() || !lock_.try_lock()) {
             return false;
         }
-        // acquire: pairs with end(): what the owner did in its last long section is seen.
-        if (owner_passes_fence() && mark_.load(std::memory_order_acquire) != inside()) {
+        // acquire: pairs with end(): what the owner wrote in its last long section is seen.
+        if (owner_passes_fence() && hazard_.load(std::memory_order_acquire) != inside()) {
             return true;
         }
         lock_.unlock();
@@ -81,31 +92,34 @@ public:
     }
     void end_visit() { lock_.unlock(); }
 
-    /// In a visit: whether the owner may be in a section on `at` that began before it. Later ones know of the visit (unvisited). acquire:
-    /// pairs with end().
-    bool owner_is_at(const void *at) const { return mark_.load(std::memory_order_acquire) == address_of(at); }
+    /// In a visit: whether the owner may be in a section on `at` that began before the visit. Sections that begin later
+    /// see the visit (unvisited). acquire: pairs with begin() and end(): what the last section wrote is seen.
+    bool owner_is_at(const void *at) const {
+        return hazard_.load(std::memory_order_acquire) == address_of(at);
+    }
 
-    /// For a visitor that has taken things away: `at` is what the owner may still be using. From now on it begins no section on
-    /// what was taken. False: nobody knows, all has to be put back.
+    /// In a visit, after objects were taken from the owner: sets `at` to what the owner may still be using. The owner
+    /// begins no further section on what was taken. False: the fence failed, `at` is unknown, and the caller puts
+    /// everything back.
     bool owner_uses(Thing &at) const {
-        if (fenced()) { // since before we came, for who is in: its marks stand for nothing
+        if (fenced()) { // since before this visit: the owner has no short sections, its hazard word says nothing
             at = nothing;
             return true;
         }
         const bool known = platform::heavy_fence();
-        at = mark_.load(std::memory_order_acquire); // acquire: pairs with end()
+        at = hazard_.load(std::memory_order_acquire); // acquire: pairs with begin() and end()
         return known;
     }
 
-    /// A hint. relaxed: what it says may be over.
-    bool owner_is_inside() const { return mark_.load(std::memory_order_relaxed) == inside(); }
+    /// A hint. relaxed: the owner may have left, or gone on, by the time the caller acts.
+    bool owner_is_inside() const { return hazard_.load(std::memory_order_relaxed) == inside(); }
 
-    /// For an object that nobody owns at present, which the caller has made sure of: keeps visitors out.
+    /// Keeps visiting threads out of an object that has no owner at present; the caller has made sure that it has none.
     Lock &lock() { return lock_; }
 
-    /// In the child of a fork; true if a visitor was in, who is not there any more.
+    /// In the child of a fork. True if a thread of the parent was visiting, which the child does not have.
     bool reset_after_fork() {
-        mark_.store(nothing, std::memory_order_relaxed); // relaxed: alone
+        hazard_.store(nothing, std::memory_order_relaxed); // relaxed: the child has one thread
         const bool visited = lock_.held();
         lock_.reset_after_fork();
         return visited;
@@ -119,7 +133,7 @@ private:
                 const Guard wait(lock_);
             }
             mark_inside();
-        } while (lock_.held()); // acquire: as in enter()
+        } while (lock_.held()); // acquire: pairs with end_visit(): what the visiting thread wrote is seen
     }
 
     Thing inside() const { return address_of(this); }
@@ -131,23 +145,25 @@ private:
         }
     }
 
-    /// The owner sees our lock before it next goes inside, or we see its mark.
+    /// Between the visiting thread's lock and its load of the hazard word: the owner sees the lock before it next goes
+    /// inside, or the visiting thread sees the owner's hazard word. False: nothing was ordered.
     bool owner_passes_fence() const {
         if (CAIRN_UNLIKELY(fenced())) {
-            // Dekker pair with mark_inside(). An acquire too, pairs with fence_from_now_on(): the mark that we load is not
-            // older than that section's, and before later ones there is a fence.
+            // Dekker pair with mark_inside(). Also an acquire fence that pairs with fence_from_now_on(): the hazard
+            // word loaded after it is that of the section that set the flag, or of a later one, and each later one has
+            // a fence.
             std::atomic_thread_fence(std::memory_order_seq_cst);
             return true;
         }
         return platform::heavy_fence();
     }
 
-    std::atomic<Thing> mark_{nothing};
+    std::atomic<Thing> hazard_{nothing};
     Lock lock_{Rank::visit};
     std::atomic<bool> fenced_{false};
 };
 
-/// The owner is inside for the length of a scope.
+/// The owner is in a long section for a scope.
 class [[nodiscard]] Inside {
 public:
     explicit Inside(Presence &presence) : presence_(presence) { presence_.enter(); }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Rank: the order in which a thread takes locks, looked at in debug builds.
+// Rank: the order in which a thread takes locks, checked in debug builds.
 //
-// Adds:    what a lock says when it is taken and let go of; an error when a thread takes one whose rank is not above
-//          those that it holds, of whatever kind of lock. Locks of `composed` may be taken one in the other.
-// Threads: any; what a thread holds is noted in the thread.
-// Errors:  the process stops: two locks that are taken in both orders lock each other out one day.
+// Adds:    Ranked, to which a lock of any kind reports that a thread takes or releases it; an error when a thread takes
+//          a lock whose rank is not above the ranks of all locks that the thread holds. Locks of rank `composed` may be
+//          taken while others of that rank are held.
+// Threads: any; the ranks that a thread holds are counted in a thread-local variable.
+// Errors:  the process ends with a message: two locks that are taken in both orders can deadlock.
 // Cost:    none in a release build.
 #pragma once
 
@@ -16,9 +17,10 @@
 
 namespace cairn::sync {
 
-/// Locks are taken in rising rank. `composed` is for heaps that are put together of layers: they call those that they are
-/// made of and are called by none of them, so that locks of several are always taken in one order. `debug` is for what
-/// watches a heap: it may stand below every other lock.
+/// Locks are taken in rising rank. `superblock` and `owner` are for the allocators of family/. `composed` is for heaps
+/// that are composed of layers: a layer calls the layer below and is not called by it, so the locks of several layers
+/// are always taken in one order. `debug` is for layers that record or check calls: such a layer may be called with any
+/// other lock held.
 enum class Rank : std::uint8_t {
     superblock,
     composed,
@@ -38,7 +40,7 @@ class CAIRN_BY_CHECKS Ranked {
 public:
     explicit constexpr Ranked(Rank rank) : rank_(rank) {}
 
-    /// Before the lock is waited for.
+    /// Before the thread waits for the lock: ends the process if the thread holds a lock of this rank or a higher one.
     void check() const {
         if constexpr (platform::checked) {
             if (held() >> place() >> (rank_ == Rank::composed ? bits_ : 0) != 0) {
@@ -48,20 +50,22 @@ public:
         }
     }
 
+    /// After the thread has taken the lock.
     void note_taken() const {
         if constexpr (platform::checked) {
             held() += std::uint64_t{1} << place();
         }
     }
 
-    /// Before it is let go of.
+    /// Before the thread releases the lock.
     void note_let_go() const {
         if constexpr (platform::checked) {
             held() -= std::uint64_t{1} << place();
         }
     }
 
-    /// In the child of a fork, where every lock is made free: its thread may have been interrupted while it held some.
+    /// In the child of a fork, where every lock is reset: the thread that forks may be in a signal handler that
+    /// interrupted a holder of locks.
     static void forget_held() {
         if constexpr (platform::checked) {
             held() = 0;
@@ -73,7 +77,7 @@ private:
     static_assert((static_cast<unsigned>(Rank::debug) + 1) * bits_ <= 64);
     unsigned place() const { return static_cast<unsigned>(rank_) * bits_; }
 
-    /// How many locks this thread holds, some bits a rank; debug builds only.
+    /// How many locks of each rank this thread holds, bits_ bits a rank; debug builds only.
     static std::uint64_t &held() {
         static thread_local constinit std::uint64_t ranks = 0;
         return ranks;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// TaggedPointer: an address and a version number in one word, for compare-exchanges that must not take a pointer that
-// went and came back for one that stayed (the ABA problem).
+// TaggedPointer: an address and a version number in one word. A compare-exchange of such words fails when the pointer
+// was removed and put back in between (the ABA problem), because the version has changed.
 //
-// Adds:    pointer(), tag(), both in 64 bits.
-// Needs:   addresses at multiples of Alignment that the kernel hands out without being asked for more (48 bits).
-// Keeps:   the version has the bits that the address leaves: the low ones of its alignment and the upper 16. 32 bits at
-//          64 KiB. It wraps: who sleeps through exactly 2^tag_bits changes of a word is fooled.
+// Adds:    pointer() and tag(), both in 64 bits.
+// Needs:   addresses at multiples of Alignment, in the 48 bits of address space that the kernel uses by default.
+// Keeps:   the version has the bits that the address leaves free: the low bits of the alignment and the upper 16; 32
+//          bits at 64 KiB. The version wraps: a thread that is delayed for exactly 2^tag_bits changes does not see the
+//          change.
 // Threads: a value.
 // Cost:    a shift or two.
 // Source:  NBmalloc, section 6: versions in the low bits of superblock references, 16 there.
@@ -36,7 +37,7 @@ public:
     constexpr std::uint64_t tag() const { return bits_ & tag_mask_; }
     constexpr bool is_null() const { return bits_ >> tag_bits == 0; }
 
-    /// What may stand in the same word next.
+    /// The value that may replace this one in the same word: `pointer` with the next version.
     TaggedPointer next(T *pointer) const { return {pointer, tag() + 1}; }
 
     friend constexpr bool operator==(TaggedPointer, TaggedPointer) = default;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// TaggedStack: a lock-free stack of things that stay where they are.
+// TaggedStack: a lock-free stack of objects, linked through the objects (Treiber's stack with a versioned head).
 //
 // Adds:    push, pop.
-// Needs:   Link(p): the atomic pointer of the thing at p that the stack may use. Things that are never unmapped while the
-//          stack is used, since who is about to pop may still look at the link of one that is gone.
-// Keeps:   a thing is on the stack at most once: the caller sees to it. The head has a version, so a head that went and
-//          came back is not taken for one that stayed.
+// Needs:   Link(p): the atomic pointer in the object at p that the stack may use as its link. The memory of the objects
+//          stays mapped while the stack is in use: a thread in pop() may read the link of an object that another thread
+//          has already popped. The caller sees to it that an object is on the stack at most once.
+// Keeps:   the head carries a version: a compare-exchange fails when the head was popped and pushed again in between
+//          (the ABA problem).
 // Threads: any; lock-free.
 // Cost:    a compare-exchange each way.
 // Source:  the IBM free-list as NBmalloc, section 5 describes it: System/370 Principles of Operation.
@@ -22,16 +23,16 @@ template <class T, std::size_t Alignment, auto Link>
 class TaggedStack {
 public:
     void push(T *p) {
-        std::uint64_t bits = head_.load(std::memory_order_relaxed); // relaxed: the exchange decides
+        std::uint64_t bits = head_.load(std::memory_order_relaxed); // relaxed: the compare-exchange decides
         do {
-            // relaxed: the release below makes it visible to who pops p.
+            // relaxed: the release below makes the link visible to the thread that pops p.
             Link(p).store(Head::of_bits(bits).pointer(), std::memory_order_relaxed);
-            // release: pairs with the acquire of pop: what the pusher did comes before what the popper does.
+            // release: pairs with the acquire in pop(): the popping thread sees what the pushing thread wrote.
         } while (!head_.compare_exchange_weak(bits, Head::of_bits(bits).next(p).bits(),
                                               std::memory_order_release, std::memory_order_relaxed));
     }
 
-    /// nullptr: it was empty.
+    /// Returns nullptr when the stack is empty.
     T *pop() {
         for (;;) {
             std::uint64_t bits = head_.load(std::memory_order_acquire); // pairs with the release of push
@@ -39,8 +40,9 @@ public:
             if (old.is_null()) {
                 return nullptr;
             }
-            // relaxed load of the link: if p is gone already it is anything, and the exchange fails by the version. By the
-            // version, too, the exchange finds the very store that the load has acquired: it is relaxed.
+            // Link load, relaxed: if another thread has popped the object, the link may have any value, and the
+            // compare-exchange fails because the version has changed. Compare-exchange, relaxed: when it succeeds, the
+            // version shows that the head is the very store that the load above has acquired.
             T *const next = Link(old.pointer()).load(std::memory_order_relaxed);
             if (head_.compare_exchange_weak(bits, old.next(next).bits(), std::memory_order_relaxed)) {
                 return old.pointer();
