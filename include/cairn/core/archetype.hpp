@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Archetype: the poorest heap that satisfies what a layer asks for. A layer that compiles on it needs nothing
-// that it does not say.
+// Archetype: the smallest heap that satisfies a given set of concepts. A layer that compiles on the archetype of its
+// declared concepts has no undeclared requirement.
 //
-// Adds:    exactly the capabilities of `Set`, no copying, no stated alignment.
+// Adds:    exactly the capabilities of `Set`; no copying, no stated alignment.
 // Needs:   nothing.
-// Keeps:   it is always out of memory, so a layer that runs on it handles nullptr from below.
+// Keeps:   an archetype is always out of memory, so a layer that runs on it handles nullptr from below.
 // Threads: any.
 // Cost:    for tests; nothing in it is worth running.
 #pragma once
@@ -70,7 +70,7 @@ public:
 static_assert(capabilities_of<Archetype<>> == Capability::none);
 static_assert(capabilities_of<Archetype<Capability::all>> == Capability::all);
 
-/// The poorest heap whose blocks tell their own size.
+/// The smallest heap whose blocks record their own size (SelfSizedHeap).
 class SelfSizedArchetype {
 public:
     struct SizeRecord;

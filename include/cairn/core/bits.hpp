@@ -29,7 +29,7 @@ consteval std::size_t operator""_GiB(unsigned long long n) {
 }
 } // namespace literals
 
-/// std::has_single_bit counts all bits: a call, where no instruction for it may be assumed.
+/// Not std::has_single_bit, which counts all bits: a function call where the target has no instruction for that.
 constexpr bool is_power_of_two(std::size_t n) {
     return n != 0 && (n & (n - 1)) == 0;
 }
@@ -44,8 +44,8 @@ constexpr unsigned log2_floor(std::size_t n) {
     return static_cast<unsigned>(std::bit_width(n)) - 1;
 }
 
-/// Rounding to a multiple of `alignment`, a power of two. align_up wraps to a small number when n is within
-/// `alignment` of SIZE_MAX: the caller checks the range first.
+/// Rounding to a multiple of `alignment`, a power of two. align_up() wraps to exactly 0 when n is greater than the
+/// largest multiple, SIZE_MAX - alignment + 1: a caller checks the range before, or the result for 0.
 constexpr std::size_t align_up(std::size_t n, std::size_t alignment) {
     return (n + alignment - 1) & ~(alignment - 1);
 }

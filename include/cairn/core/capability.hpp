@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Capability: what a heap can do, as bits, for who has to treat all capabilities alike.
+// Capability: the operations of a heap as a bit set, for code that treats all capabilities alike.
 //
 // Adds:    capabilities_of<H>, one bit for each concept on one operation.
 // Needs:   concepts.hpp.
-// Keeps:   a capability is there where its concept is satisfied.
+// Keeps:   a bit is set if and only if its concept is satisfied.
 // Threads: none.
 // Cost:    none at run time.
 #pragma once

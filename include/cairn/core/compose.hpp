@@ -10,10 +10,10 @@
 //
 // Adds:    nothing: it is a type alias. A layer `XHeap<Super, ...>` comes with a stage `X<...>`, which is a
 //          type with a member template `on<Super>` that names the layer.
-// Needs:   a heap at the bottom; each stage's layer says what it needs of the one below.
+// Needs:   a heap at the bottom; the layer of each stage states what it needs of the layer below.
 // Keeps:   both forms are one type.
 // Cost:    none.
-// Source:  the mixins of Heap Layers, section 3; the flat list is how C++ allows them to be read in order.
+// Source:  the mixins of Heap Layers, section 3; the flat list lets a reader see them in order.
 #pragma once
 
 #include <cairn/core/concepts.hpp>

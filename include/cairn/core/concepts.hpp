@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Concepts: what a heap is, and what more it may be able to do. Each capability is one concept on one
-// operation, and guards the template parameters of the layers that need it.
+// Concepts: what a heap is, and its optional capabilities. Each capability is one concept on one operation, and
+// constrains the template parameters of the layers that need it.
 //
 // Needs:   nothing.
-// Keeps:   result types are exact and questions are const, so a near miss is refused at the layer's name and
-//          not deep inside of it. An exception specification is not asked for: a heap reports "out of memory"
-//          by nullptr, and a layer that throws instead is a heap too.
-// Threads: none: what a heap allows is said by each heap.
+// Keeps:   result types are exact and queries are const, so the compiler refuses a heap that nearly fits where the
+//          layer is named, and not deep inside the layer. No exception specification is required: a heap reports "out
+//          of memory" by nullptr, and a layer that throws instead is a heap too.
+// Threads: none; each heap states which threads may use it.
 // Cost:    none at run time.
-// Source:  Heap Layers, section 3: a heap is what has malloc and free; the two coding guidelines (nullptr
-//          from below is passed up or handled, destroying a heap gives back all it holds) are checked by
-//          tests/conformance/.
+// Source:  Heap Layers, section 3: a heap is a class with malloc and free. tests/conformance/ checks the two coding
+//          guidelines: nullptr from below is passed up or handled, and destroying a heap gives back all that it holds.
+//          getSize is the name that Heap Layers gives to the usable size of a block.
 #pragma once
 
 #include <cairn/core/bits.hpp>
@@ -22,10 +22,10 @@
 
 namespace cairn {
 
-/// What C's malloc owes every block: room for any ordinary object.
+/// The alignment that C requires of malloc: that of any object without extended alignment.
 inline constexpr std::size_t quantum = alignof(std::max_align_t);
 
-/// The alignment of every block of H: `H::alignment` where the heap states one, else that of C's malloc.
+/// The alignment of every block of H: `H::alignment` where the heap states one, otherwise that of C's malloc.
 template <class H>
 inline constexpr std::size_t alignment_of = quantum;
 
@@ -44,15 +44,15 @@ template <class H>
 concept SaysStackOrder = requires { typename H::StackOrder; };
 } // namespace detail
 
-/// malloc(n): a block of at least n bytes, or nullptr. free(p): p came from malloc of the same heap, is live,
-/// and is not nullptr; other blocks stay. malloc(0) may return nullptr. An object of type H is a heap of its
-/// own; destroying it gives back what it holds. Layers derive from the heap below, and pass its constructors on
-/// (BufferHeap's): it is a class, and not final.
+/// malloc(n): a block of at least n bytes, or nullptr; malloc(0) may return nullptr. free(p): frees p, a live block
+/// that malloc of the same heap returned, not nullptr; no other block is affected. Each object of type H is a separate
+/// heap; destroying it gives back what it holds. A layer derives from the heap below and inherits its constructors
+/// (BufferHeap has one with parameters): so H is a class, and not final.
 template <class H>
 concept Heap = detail::MallocAndFree<H> && !detail::SaysStackOrder<H>;
 
-/// A stack: free(p) takes p and every younger block, clear() takes all. It says so by a type `StackOrder`, and is
-/// no Heap: what stands on a Heap frees in an order of its own.
+/// A stack: free(p) frees p and every younger block, clear() frees all blocks. It declares this by a member type
+/// `StackOrder`, and is not a Heap: a layer on a Heap frees blocks in any order.
 template <class H>
 concept StackHeap =
     detail::MallocAndFree<H> && detail::SaysStackOrder<H> && requires(H &h, const H &c, const void *p) {
@@ -60,33 +60,34 @@ concept StackHeap =
         { c.owns(p) } -> std::same_as<bool>;
     };
 
-/// getSize(p): the bytes of a live block that may be used, at least what was asked for.
+/// getSize(p): the usable size of a live block, at least the requested one.
 template <class H>
 concept SizedHeap = Heap<H> && requires(const H &h, void *p) {
     { h.getSize(p) } -> std::same_as<std::size_t>;
 };
 
-/// The block itself tells its size, whoever is asked. `H::SizeRecord` names the way in which it is recorded.
+/// The block records its own size, and getSize is static. `H::SizeRecord` names the form of the record.
 template <class H>
 concept SelfSizedHeap = SizedHeap<H> && requires(void *p) {
     typename H::SizeRecord;
     { H::getSize(p) } -> std::same_as<std::size_t>;
 };
 
-/// Either heap can tell the size of the other's blocks.
+/// Each of the two heaps can read the size of the other's blocks.
 template <class A, class B>
 concept SameSizeRecord =
     SelfSizedHeap<A> && SelfSizedHeap<B> && std::same_as<typename A::SizeRecord, typename B::SizeRecord>;
 
 namespace detail {
-/// A heap's way to record sizes, where it has one, as the member of a layer that does not change it.
+/// For a layer that leaves the size records of H as they are: has the member SizeRecord of H, if H has one.
 template <class H>
 struct SameRecordAs {};
 template <SelfSizedHeap H>
 struct SameRecordAs<H> {
     using SizeRecord = typename H::SizeRecord;
 };
-/// The same for a layer that derives from H: a type of its own where there is none, with which it is no SelfSizedHeap.
+/// For a layer that derives from H and leaves its size records as they are: RecordOf<H> is H::SizeRecord, or
+/// NoSizeRecord if H has none; the layer's getSize is then not static, so the layer is not a SelfSizedHeap either.
 struct NoSizeRecord {
     using SizeRecord = NoSizeRecord;
 };
@@ -94,20 +95,20 @@ template <class H>
 using RecordOf = typename std::conditional_t<SelfSizedHeap<H>, SameRecordAs<H>, NoSizeRecord>::SizeRecord;
 } // namespace detail
 
-/// clear(): every block is gone at once, and the heap is as new. A layer that frees what it has below clears the heap
-/// below too where it can: a free there need not give anything back.
+/// clear(): frees every block at once; the heap is then in its initial state. A layer whose clear() frees its memory to
+/// the heap below also clears that heap where it can be cleared, because free of the heap below may do nothing.
 template <class H>
 concept ClearableHeap = Heap<H> && requires(H &h) {
     { h.clear() } -> std::same_as<void>;
 };
 
-/// memalign(a, n): a block of n bytes at a multiple of a, a power of two; free takes it.
+/// memalign(a, n): a block of n bytes at a multiple of a, a power of two; free(p) frees it.
 template <class H>
 concept AlignedHeap = Heap<H> && requires(H &h, std::size_t a, std::size_t n) {
     { h.memalign(a, n) } -> std::same_as<void *>;
 };
 
-/// reallocate(p, n): the contents of p in a block of n bytes, n > 0, maybe moved. nullptr: p is as it was.
+/// reallocate(p, n): a block of n bytes, n > 0, with the contents of p, at p or elsewhere. nullptr: p is unchanged.
 template <class H>
 concept ReallocatingHeap = Heap<H> && requires(H &h, void *p, std::size_t n) {
     { h.reallocate(p, n) } -> std::same_as<void *>;
@@ -119,7 +120,7 @@ concept ZeroingHeap = Heap<H> && requires(H &h, std::size_t n) {
     { h.malloc_zeroed(n) } -> std::same_as<void *>;
 };
 
-/// calloc(count, size): C's, a zeroed array; nullptr where count * size does not fit.
+/// calloc(count, size): a zeroed array, as C's calloc; nullptr where count * size does not fit into a size_t.
 template <class H>
 concept ArrayHeap = Heap<H> && requires(H &h, std::size_t count, std::size_t size) {
     { h.calloc(count, size) } -> std::same_as<void *>;
@@ -132,9 +133,10 @@ concept OwningHeap = Heap<H> && requires(const H &h, const void *p) {
 };
 
 namespace detail {
-/// Whether p is a block of a layer that puts `header` bytes before it, into a block of `heap` that is longer than that. A
-/// heap that knows its blocks by ranges also has what lies `header` bytes before the end of a range, where a block of
-/// another heap may begin: there p itself is in no range.
+/// Whether p is a block of a layer that puts a header of `header` bytes before each block, inside a longer block of
+/// `heap`. A `heap` that knows its blocks by address ranges also owns the address `header` bytes before the end of a
+/// range; there p is the end of the range, where a block of another heap may begin, and p itself is in no range of
+/// `heap`.
 template <class H>
 bool owns_behind_header(const H &heap, const void *p, std::size_t header) {
     const auto *const bytes = static_cast<const char *>(p);
@@ -142,19 +144,20 @@ bool owns_behind_header(const H &heap, const void *p, std::size_t header) {
 }
 } // namespace detail
 
-/// remaining(): the largest request that will now succeed; 0 also where none does, not even one of nothing.
+/// remaining(): the largest request that would succeed now; 0 also when no request would succeed, not even malloc(0).
 template <class H>
 concept BoundedHeap = Heap<H> && requires(const H &h) {
     { h.remaining() } -> std::same_as<std::size_t>;
 };
 
-/// free takes a block of another heap of the same type too, and keeps it: it knows nothing of the block's neighbours, nor of the
-/// memory that the other has from below. A heap of which that is true says so (`takes_others`), also a layer that hands blocks
-/// on from below.
+/// free(p) also accepts a block of another heap of the same type, and keeps it for reuse. Such a heap depends neither
+/// on the neighbours of the block nor on the memory that the other heap took from below. A heap declares this by a
+/// constant `takes_others`; a layer that passes blocks on from below declares what the heap below does.
 template <class H>
 concept TakesOthers = Heap<H> && requires { requires H::takes_others; };
 
-/// So it is with one that gives what it keeps below only when it is destroyed, if clear makes it forget that before.
+/// For a layer that keeps freed blocks and gives them back to H only in its destructor: it accepts blocks of others if
+/// H does, or if H can be cleared, which drops the kept blocks before.
 template <class H>
 concept KeepsOthers = TakesOthers<H> || ClearableHeap<H>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Immortal: an object with static storage whose destructor never runs, so that it can be used until the process is gone,
-// and registers nothing that would run at its end.
+// Immortal: an object with static storage whose destructor is never called. It can be used until the process has ended,
+// and registers no function to run at exit.
 //
 //     constinit Immortal<Allocator> immortal;   // immortal.object
 //
@@ -15,7 +15,7 @@ namespace cairn {
 template <class T>
 union Immortal {
     constexpr Immortal() : object() {}
-    // Not defaulted: that would be deleted where T's destructor does something.
+    // Not defaulted: a defaulted destructor is deleted where T's is not trivial.
     constexpr ~Immortal() {} // NOLINT(modernize-use-equals-default)
     T object;
 };

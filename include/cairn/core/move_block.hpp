@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// move_block: reallocate, where a block can not stay.
+// move_block: reallocation by a new block, a copy and a free.
 //
-// Adds:    a block of `size` bytes with what the one at p has, of which `room` bytes may be used, and p is freed.
-// Keeps:   who asks for fewer bytes needs no memory: without any, p is the answer.
+// Adds:    move_block(heap, p, room, size): returns a new block of `size` bytes with the contents of the block at p,
+//          whose usable size is `room`, and frees p.
+// Keeps:   a request for at most `room` bytes never fails: when the heap is out of memory, it returns p.
 // Threads: those of the heap.
-// Errors:  nullptr when the heap has nothing longer; then p is as it was.
+// Errors:  nullptr when the heap is out of memory; p is then unchanged.
 // Cost:    a malloc, a copy, a free.
 #pragma once
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Bad alloc: how C++ says that there is no memory, and std::bad_alloc as nullptr, for who has an answer to it.
+// Bad alloc: how a C++ interface reports that memory is out, and how a caller turns std::bad_alloc into nullptr.
 //
-// Adds:    throw_out_of_memory<E>(); null_for_bad_alloc(ask): what ask() returns.
-// Keeps:   other exceptions pass. Without exceptions (-fno-exceptions) the first ends the program with one line, as its C++
-//          library would, and the second calls ask(), and that is all.
+// Adds:    throw_out_of_memory<E>(); null_for_bad_alloc(ask), which returns what ask() returns, or nullptr when ask()
+//          throws std::bad_alloc.
+// Keeps:   other exceptions pass through. Without exceptions (-fno-exceptions) throw_out_of_memory() ends the program
+//          with one line, and null_for_bad_alloc() only calls ask().
 // Threads: any.
 // Cost:    none where nothing is thrown.
 #pragma once
@@ -15,7 +16,7 @@
 
 namespace cairn::platform {
 
-/// For an interface that has no other way to say it. E: std::bad_alloc or what is derived from it.
+/// Throws an E, which is std::bad_alloc or derived from it: for an interface that cannot return nullptr.
 template <class E = std::bad_alloc>
 [[noreturn]] CAIRN_COLD void throw_out_of_memory() {
 #if defined(__cpp_exceptions)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CPU: a hint for spin loops, one for the cache, comparisons with memory, and the clock that costs least.
+// CPU: a hint for spin loops, a prefetch for writing, comparisons with memory operands, and the cycle counter.
 //
 // Threads: any.
-// Cost:    an instruction or two; ticks_in_order() waits for what was begun before.
+// Cost:    an instruction or two; ticks_in_order() waits until all earlier instructions are done.
 #pragma once
 
 #include <cairn/platform/features.hpp>
@@ -21,7 +21,7 @@ inline void cpu_relax() {
 #endif
 }
 
-/// Counts at a constant rate, the same on all processors.
+/// The processor's counter, which counts at one constant rate on all processors.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -32,7 +32,8 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// The same, but nothing before it is still being done, and nothing after it has begun: for a few instructions to be timed.
+/// The processor's counter, read after all earlier instructions are done and before any later one begins: for timing a
+/// few instructions.
 inline std::uint64_t ticks_in_order() {
 #if defined(__x86_64__)
     __builtin_ia32_lfence();
@@ -46,15 +47,16 @@ inline std::uint64_t ticks_in_order() {
 #endif
 }
 
-/// The same number. The compiler takes it as it is computed: it does not turn `x / 2^n < constant` into a comparison of x with a constant
-/// that fits into no instruction.
+/// Returns `number`, and hides from the compiler how it was computed: so the compiler does not turn `x / 2^n <
+/// constant` into a comparison of x with a constant that is too long for an immediate operand.
 CAIRN_INLINE std::uintptr_t computed(std::uintptr_t number) {
     asm("" : "+r"(number));
     return number;
 }
 
-/// Takes `begin` from the number; whether that leaves less than `bytes`. Each is read in the instruction that uses it: compilers make two
-/// of an atomic load and a comparison. Others may write them; either value will do.
+/// Subtracts `begin` from `number` and returns whether the difference is less than `bytes`. On x86-64 both are memory
+/// operands of the instructions that use them; from an atomic load and a comparison compilers make two instructions.
+/// Other threads may write `begin` and `bytes` meanwhile; the caller can use either value.
 CAIRN_INLINE bool is_within(std::uintptr_t &number, const std::uintptr_t &begin,
                             const std::uintptr_t &bytes) {
 #if defined(__x86_64__)
@@ -67,11 +69,13 @@ CAIRN_INLINE bool is_within(std::uintptr_t &number, const std::uintptr_t &begin,
 #endif
 }
 
-/// Whether `word` is `value`, and whether `number` is below it: as is_within(), in one instruction. `order` is that of a load.
+/// is_now(): whether `word` holds `value`, with the memory order of a load. is_below(): whether `number` is less than
+/// `word`, relaxed. On x86-64 the word is a memory operand of the comparison: one instruction, where compilers make two
+/// of an atomic load and a comparison.
 template <class T>
 CAIRN_INLINE bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
 #if defined(__x86_64__)
-    if constexpr (!sanitized) { // a sanitizer is to see the load
+    if constexpr (!sanitized) { // a sanitizer has to see the load
         bool equal;
         asm volatile("cmp %2, %1" : "=@cce"(equal) : "r"(value), "m"(word) : "memory");
         return equal;
@@ -91,8 +95,8 @@ CAIRN_INLINE bool is_below(T number, const std::atomic<T> &word) {
     return number < word.load(std::memory_order_relaxed);
 }
 
-/// Fetches the line at `p`, any address, to be written: others lose it now, not only when it is written. An x86 that does not
-/// know the instruction does nothing.
+/// Prefetches the cache line at `p`, any address, for writing: other processors give the line up now, and not only when
+/// it is written. An x86 processor without the instruction ignores it.
 CAIRN_INLINE void fetch_to_write(const void *p) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char *>(p)));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Double word: 16 bytes that change as one.
+// Double word: an atomic value of 16 bytes.
 //
 // Adds:    AtomicDoubleWord: compare_exchange of both halves, load of both, load of one.
 // Needs:   cmpxchg16b on x86-64 (all but the first processors of 2003 have it), ldaxp and stlxp on aarch64. Written in
-//          assembly because compilers call libatomic for 16 bytes, which a malloc can not have below it.
+//          assembly because compilers call libatomic for 16 bytes, and a malloc cannot depend on that library.
 // Threads: any. compare_exchange and load are full barriers: sequentially consistent with the seq_cst operations
 //          of <atomic>. One half is read by itself, as an ordinary atomic word.
 // Cost:    a locked instruction; `load` too is one and takes the line for writing. A half is a plain load.
@@ -26,25 +26,27 @@ class AtomicDoubleWord {
 public:
     constexpr AtomicDoubleWord() = default;
 
-    /// While no other thread knows the object. relaxed: what makes it known orders it.
+    /// Sets both halves while no other thread knows the object. relaxed: the store that makes the object known to other
+    /// threads orders these.
     void set_alone(DoubleWord value) {
         low_.store(value.low, std::memory_order_relaxed);
         high_.store(value.high, std::memory_order_relaxed);
     }
 
-    /// One half each: two calls may see two states. low(): seq_cst, pairs with compare_exchange. high(): relaxed, for who
-    /// has read low() before: both change as one, so it is no older.
+    /// One half; two calls may return halves of two values. low(): seq_cst, pairs with compare_exchange(). high():
+    /// relaxed, for a caller that has read low() before: both halves change at once, so the value read is no older than
+    /// that of low().
     std::uint64_t low() const { return low_.load(std::memory_order_seq_cst); }
     std::uint64_t high() const { return high_.load(std::memory_order_relaxed); }
 
-    /// Both halves at one moment: a compare_exchange that changes nothing, whatever it finds.
+    /// Both halves of one value: a compare_exchange() that changes nothing, whatever it finds.
     DoubleWord load() {
         DoubleWord seen{};
         compare_exchange(seen, seen);
         return seen;
     }
 
-    /// True: it was `expected` and is `desired` now. False: `expected` becomes what it is.
+    /// True: the value was `expected` and is now `desired`. False: `expected` is set to the value found.
     bool compare_exchange(DoubleWord &expected, DoubleWord desired) {
 #if defined(__x86_64__)
         bool done = false;
@@ -54,7 +56,8 @@ public:
                      : "memory");
         return done;
 #elif defined(__aarch64__)
-        // A pair that was loaded is one value only if the store after it succeeds: so what differs is stored back.
+        // The two loaded halves belong to one value only if the store after the load succeeds: so a value that differs
+        // from `expected` is stored back.
         DoubleWord seen;
         std::uint32_t failed;
         asm volatile(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Fatal: one clear line on stderr, then the process stops with SIGABRT. For misuse that can not be survived.
+// Fatal: writes one line to stderr, then ends the process with SIGABRT. For misuse that the heap cannot survive.
 //
-// Threads: any; the line is written with one system call. Nobody need read stderr: a broken pipe is no end by SIGPIPE.
+// Threads: any; the line is written with one system call. If stderr is a pipe that no process reads, the process still
+//          ends with SIGABRT and not with SIGPIPE.
 // Cost:    never returns. Allocates nothing.
 #pragma once
 

@@ -9,11 +9,13 @@
 #define CAIRN_INLINE __attribute__((always_inline)) inline
 #define CAIRN_COLD __attribute__((noinline, cold))
 #define CAIRN_NOINLINE __attribute__((noinline))
-/// A library may say that what it exports is weak, when it brings stricter functions of its own.
+/// A library may define CAIRN_EXPORT before, to make its exported functions weak, when it has stricter versions of
+/// them.
 #if !defined(CAIRN_EXPORT)
 #define CAIRN_EXPORT __attribute__((visibility("default")))
 #endif
-/// Before a return: a jump, whatever is optimized. g++ 12 has no such word; -foptimize-sibling-calls does it there.
+/// Before a return statement: a tail call at any level of optimization. g++ 12 has no such attribute; there
+/// -foptimize-sibling-calls makes the tail call.
 #if __has_cpp_attribute(clang::musttail)
 #define CAIRN_TAIL_CALL [[clang::musttail]]
 #else
@@ -24,17 +26,17 @@
 
 namespace cairn::platform {
 
-/// What two processors can own separately.
+/// The size of a cache line: two processors can own two lines separately.
 inline constexpr std::size_t cache_line = 64;
 
-/// x86 fetches lines in pairs: who uses one takes the other from the processor that writes to it. What threads write to all the time
-/// is so far apart (Intel's optimization manual, spatial prefetcher).
+/// x86 processors fetch lines in pairs: a processor that uses one line takes the other one from a processor that writes
+/// to it. Data that different threads write often lie this far apart (Intel's optimization manual, spatial prefetcher).
 inline constexpr std::size_t line_pair = 2 * cache_line;
 
-/// The smallest page of any kernel on the target; the real size is asked for at run time (vm.hpp).
+/// The smallest page size of any kernel on the target; vm::page_size() returns the actual one.
 inline constexpr std::size_t smallest_page = 4096;
 
-/// Bits of a user-space address as the kernel hands them out without being asked for more.
+/// The number of bits of a user-space address that the kernel uses by default.
 #if defined(__x86_64__)
 inline constexpr unsigned address_bits = 47;
 #elif defined(__aarch64__)
@@ -55,30 +57,31 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
-/// The threads of a test run one at a time, as its scheduler says: who would sleep lets it choose another.
+/// A test with its own scheduler runs one thread at a time: a thread that would sleep or yield calls that scheduler.
 #if defined(CAIRN_SIMULATED)
 inline constexpr bool simulated = true;
 #else
 inline constexpr bool simulated = false;
 #endif
 
-/// glibc calls constructors with the arguments of main.
+/// glibc passes the arguments of main to constructors.
 #if defined(__GLIBC__)
 inline constexpr bool constructors_have_arguments = true;
 #else
 inline constexpr bool constructors_have_arguments = false;
 #endif
 
-/// dynamic_cast and typeid: not with -fno-rtti.
+/// dynamic_cast and typeid can be used; false with -fno-rtti.
 #if defined(__cpp_rtti)
 inline constexpr bool has_rtti = true;
 #else
 inline constexpr bool has_rtti = false;
 #endif
 
-/// CAIRN_BY_CHECKS marks a class that is another one in files with assertions: it has a member more, or two of its functions must
-/// agree. A program may have files of both kinds, and of inline functions that have one name the linker keeps one.
-/// CAIRN_THREAD_LOCAL_IF_CHECKED marks a variable that the linker refuses to have in both.
+/// CAIRN_BY_CHECKS marks a class that differs between files with assertions and files without: it has one more member,
+/// or two of its functions depend on each other. A program may have files of both kinds, and the linker keeps one of
+/// several inline functions with the same name; the ABI tag gives them different names.
+/// CAIRN_THREAD_LOCAL_IF_CHECKED marks a variable that makes the linker refuse a program with files of both kinds.
 #if defined(NDEBUG)
 inline constexpr bool checked = false;
 #define CAIRN_BY_CHECKS

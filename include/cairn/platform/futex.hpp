@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Futex: sleep while a word has a value; wake sleepers. The monotonic clock and yielding, which go with it.
+// Futex: a thread sleeps while a word holds a value, another one wakes it. Also yielding and the monotonic clock.
 //
-// Errors:  none that matter: a wait may return early for any reason, callers look at the word again.
+// Errors:  none that matter: a wait may return early for any reason, and callers read the word again.
 // Threads: any.
 // Cost:    a system call each.
 #pragma once
@@ -16,7 +16,7 @@
 
 #include <linux/futex.h>
 
-/// The scheduler's, where there is one (features.hpp: simulated).
+/// Lets the scheduler of a test choose another thread (features.hpp: simulated).
 extern "C" void cairn_simulated_wait();
 
 namespace cairn::platform {
@@ -42,8 +42,8 @@ inline void yield() {
     raw_syscall(SYS_sched_yield);
 }
 
-/// For who waits for another thread without a word to wait on: yields first, then sleeps. All tries together
-/// take some 100 ms on an idle machine.
+/// For a thread that waits for another thread and has no word to sleep on: yields in the first tries, then sleeps for a
+/// millisecond in each. All `longest_wait` tries together take some 100 ms on an idle machine.
 inline constexpr int longest_wait = 200; ///< tries
 inline void wait_a_little(int tries) {
     if (tries < longest_wait / 2) {
@@ -56,7 +56,7 @@ inline void wait_a_little(int tries) {
 
 inline std::uint64_t monotonic_microseconds() {
     if constexpr (simulated) {
-        return 0; // what a test counts does not depend on how long it takes
+        return 0; // the results of such a test do not depend on time
     }
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);

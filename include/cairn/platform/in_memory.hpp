@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// In memory: what of a mapping has memory behind it.
+// In memory: which pages of a mapping are resident.
 //
-// Adds:    whether a page or much of a range is in memory; clearing a range without touching what is not; one huge page behind a range.
+// Adds:    whether a page, or at least half of a range, is resident; clearing a range without touching pages that are
+//          not; backing a range with one huge page.
 // Needs:   vm.hpp.
 // Errors:  false, and nothing has changed; errno is never touched.
-// Threads: any; the range is the caller's.
-// Cost:    a system call or two, three or four and the clearing of 2 MiB for a huge page.
+// Threads: any; no other thread uses the range.
+// Cost:    a system call or two; three or four, and the clearing of 2 MiB, for a huge page.
 // Source:  docs/decisions/calloc-clearing.md, docs/decisions/huge-page-growth.md
 #pragma once
 
@@ -16,9 +17,9 @@
 
 namespace cairn::platform::vm {
 
-/// Whether less than half of the pages are in memory. Pages that were swapped out count as if they were not there.
+/// Whether less than half of the pages are resident. Pages that were swapped out count as not resident.
 inline bool is_sparse(const void *p, std::size_t bytes) {
-    constexpr std::size_t most = 4096; // pages a call
+    constexpr std::size_t most = 4096; // pages in one call
     unsigned char in_memory[most];
     const std::size_t pages = ceil_div(bytes, page_size());
     std::size_t there = 0;
@@ -36,9 +37,10 @@ inline bool is_sparse(const void *p, std::size_t bytes) {
     return there < ceil_div(pages, 2);
 }
 
-/// Makes memory read as zero: its whole pages by giving them back where most were never touched, so that these stay so.
+/// Makes memory read as zero. In a long range of which less than half is resident, the whole pages are purged, so that
+/// pages that were never touched stay so.
 inline void clear(void *p, std::size_t bytes) {
-    constexpr std::size_t long_enough = 1_MiB; // that a system call or two cost little beside it
+    constexpr std::size_t long_enough = 1_MiB; // a system call or two cost little beside clearing this much
     const std::size_t before = align_up(address_of(p), page_size()) - address_of(p);
     const std::size_t length = bytes < long_enough ? 0 : align_down(bytes - before, page_size());
     char *const pages = static_cast<char *>(p) + before;
@@ -47,7 +49,7 @@ inline void clear(void *p, std::size_t bytes) {
     std::memset(pages + length, 0, given ? bytes - before - length : 0);
 }
 
-/// Whether the page at `p`, which is mapped, is in memory.
+/// Whether the page at `p`, which is mapped, is resident.
 inline bool is_in_memory(const void *p) {
     unsigned char in_memory = 0;
     return !failed(raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(page_size()),
@@ -55,14 +57,15 @@ inline bool is_in_memory(const void *p) {
            (in_memory & 1) != 0;
 }
 
-/// Puts one huge page behind a range that has nothing behind it, of the length and alignment of one. False, and it has nothing as
-/// before, where the kernel has none, or gives none to who does not ask (`asks`), or does not say: it may have put several small pages
-/// there, or the huge one. The request is taken back at once: the kernel would put what is given back of the range there again.
+/// Backs a range that has the length and alignment of a huge page, and no resident page, with one huge page. False, and
+/// no page is resident, when the kernel has no huge page, or gives none without being asked (`asks` says that the range
+/// is to be marked for huge pages), or when it cannot be found out whether it gave one: small pages may be there
+/// instead. The mark is taken off at once: with it the kernel would back purged parts of the range again.
 inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
     if (asks && !huge_pages(p, bytes, true)) {
         return false;
     }
-    __atomic_store_n(static_cast<char *>(p), 0, __ATOMIC_RELAXED); // a plain one might be left out
+    __atomic_store_n(static_cast<char *>(p), 0, __ATOMIC_RELAXED); // compilers may leave out a plain store
     if (asks) {
         huge_pages(p, bytes, false);
     }

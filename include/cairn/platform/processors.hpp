@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Processors: how many of them this process may run on.
+// Processors: the number of processors that this process may run on.
 //
 // Errors:  1 when the kernel does not say.
 // Threads: any.
@@ -14,7 +14,7 @@
 #include <bit>
 #include <cstdint>
 
-/// As many as the scheduler of a test says, where there is one (features.hpp: simulated).
+/// The number that the scheduler of a test gives (features.hpp: simulated).
 extern "C" unsigned cairn_simulated_processors();
 
 namespace cairn::platform {

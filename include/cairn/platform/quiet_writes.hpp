@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Quiet writes: as long as it lives, a write to a pipe that nobody reads, or beyond `ulimit -f`, is an error and nothing
-// else: it does not kill the program with SIGPIPE or SIGXFSZ.
+// Quiet writes: while an object of this class exists, a write to a pipe without a reader, or beyond `ulimit -f`, only
+// returns an error: it does not kill the program with SIGPIPE or SIGXFSZ.
 //
-// Threads: for the writes of the thread that has it.
+// Threads: applies to the writes of the thread that made the object.
 // Cost:    four system calls.
 #pragma once
 
@@ -21,7 +21,7 @@ public:
         waiting_ = waiting();
     }
     ~QuietWrites() {
-        // What the writes have brought goes; what waited before still waits.
+        // Signals that the writes have raised are discarded; those that were pending before stay pending.
         const Set brought = waiting() & both & ~waiting_;
         const timespec at_once{0, 0};
         if (brought != 0) {
@@ -34,7 +34,7 @@ public:
     QuietWrites &operator=(const QuietWrites &) = delete;
 
 private:
-    using Set = unsigned long; // the kernel's, which libc's is longer than
+    using Set = unsigned long; // the kernel's signal set; the C library's is longer
     static constexpr long bytes = sizeof(Set);
     static constexpr Set both = Set{1} << (SIGPIPE - 1) | Set{1} << (SIGXFSZ - 1);
 

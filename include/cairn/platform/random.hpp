@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Random: a secret that differs from process to process, words drawn from it that tell nothing of it or of each other, and a mixer.
+// Random: a secret that differs from process to process, words drawn from it that reveal neither the secret nor each
+// other, and a mixing function.
 //
-// Needs:   the kernel's AT_RANDOM bytes (there before libc is ready). The C library makes of them what it guards stacks and pointers with:
-//          who reads a word of a free block must not learn them.
+// Needs:   the kernel's AT_RANDOM bytes, which exist before the C library is initialised. The C library derives the
+//          guards of stacks and pointers from them: a program that reads a word of a free block must not learn them.
 // Threads: any.
 // Cost:    mix: a handful of instructions. draw: some 120.
 #pragma once
@@ -22,7 +23,8 @@ struct Key {
     std::uint64_t high;
 };
 
-/// SipHash-2-4 of one word (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012): without the key, as good as chance.
+/// SipHash-2-4 of one word (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012): without the key the result
+/// cannot be told from a random number.
 constexpr std::uint64_t draw(Key key, std::uint64_t number) {
     std::uint64_t v[] = {key.low ^ 0x736f6d6570736575u, key.high ^ 0x646f72616e646f6du,
                          key.low ^ 0x6c7967656e657261u, key.high ^ 0x7465646279746573u};
@@ -50,6 +52,7 @@ constexpr std::uint64_t draw(Key key, std::uint64_t number) {
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+/// The secret of this process.
 inline std::uint64_t secret() {
     Key key{0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u};
     if (const auto at = getauxval(AT_RANDOM)) {
@@ -58,7 +61,8 @@ inline std::uint64_t secret() {
     return draw(key, 0);
 }
 
-/// splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// A fast mixing function, not for secrets: splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", 2014).
 constexpr std::uint64_t mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

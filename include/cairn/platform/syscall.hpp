@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// System calls without libc: an allocator must not touch errno behind a `free`, must not be routed through a
-// program's own mmap wrapper (which may well call malloc), and runs before libc is ready.
+// System calls without the C library: free() must leave errno alone, a program may replace mmap() by a function that
+// calls malloc(), and the allocator runs before the C library is initialised.
 //
 // Errors:  a result in [-4095, -1] is a negated errno.
 // Threads: any.

@@ -3,10 +3,11 @@
 // Thread id: a number for the calling thread.
 //
 // Adds:    thread_id().
-// Keeps:   it is never 0, stays the same while the thread lives, and no two threads that live have the same one.
-//          A later thread may get it again, and often does: its stack is used again.
+// Keeps:   the number is never 0, does not change while the thread lives, and differs from that of every other living
+//          thread. A later thread often gets the number of an earlier one, because its stack is reused.
 // Threads: any.
-// Cost:    an addition: it is where the thread's own data lie. The low bits are alike in all threads; hash it.
+// Cost:    an addition: the number is the address of a thread-local variable. Its low bits are equal in all threads;
+//          hash it.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Virtual memory: the few things an allocator asks of the kernel's memory manager.
+// Virtual memory: the calls of the kernel's memory manager that an allocator needs.
 //
-// Adds:    map anywhere, map at a place, grow or move a mapping, purge (give pages back, keep the addresses), forbid.
+// Adds:    map anywhere, map at an address, grow or move a mapping, purge (give pages back, keep the addresses), forbid
+//          access.
 // Errors:  nullptr or false; errno is never touched.
 // Threads: any.
-// Cost:    a system call each, and on first touch of each page a fault (measured at 1.5 microseconds on the
-//          virtual machine this was developed on, most of it the clearing of the page).
+// Cost:    a system call each, and on the first touch of each page a fault (measured at 1.5 microseconds on the virtual
+//          machine of the development, most of it the clearing of the page).
 #pragma once
 
 #include <cairn/core/bits.hpp>
@@ -38,8 +39,9 @@ inline std::size_t page_size() {
 }
 
 namespace detail {
-/// Addresses that one thread gives back another one may get: the kernel puts the two in order, which a sanitizer is not
-/// told by a system call that it does not know. acquire and release: each pairs with those before and after.
+/// The kernel may give one thread addresses that another thread has unmapped, and orders the two calls; ThreadSanitizer
+/// does not see this order, because it does not know the system calls. acquire and release: each call pairs with those
+/// before and after it.
 inline void kernel_order() {
     if constexpr (sanitized) {
         static constinit std::atomic<unsigned> calls{0};
@@ -55,20 +57,21 @@ inline long map(void *at, std::size_t bytes, int flags, int protection) {
 }
 } // namespace detail
 
-/// What a mapping is good for at first: for nothing, until it is allowed, or to read and write.
+/// The access that a new mapping allows: none until allow() is called, or reading and writing.
 enum Access : int { nothing = PROT_NONE, read_and_write = PROT_READ | PROT_WRITE };
 
-/// Zeroed memory wherever the kernel likes. `bytes` is a multiple of the page size.
+/// Maps zeroed memory at an address that the kernel chooses. `bytes` is a multiple of the page size.
 inline void *map(std::size_t bytes, Access access = read_and_write) {
     const long result = detail::map(nullptr, bytes, 0, access);
     return failed(result) ? nullptr : reinterpret_cast<void *>(result);
 }
 
-/// The same at exactly `at`; nullptr if something lies there already, which `taken` tells, or on failure.
+/// Maps zeroed memory at exactly `at`. nullptr on failure; `taken` is set to whether the reason was another mapping
+/// there.
 inline void *map_at(void *at, std::size_t bytes, bool *taken = nullptr, Access access = read_and_write) {
     const long result = detail::map(at, bytes, MAP_FIXED_NOREPLACE, access);
     const bool elsewhere = !failed(result) && result != static_cast<long>(address_of(at));
-    if (elsewhere) { // a kernel before 4.17 takes the address for a hint
+    if (elsewhere) { // a kernel before 4.17 takes the address as a hint
         raw_syscall(SYS_munmap, result, static_cast<long>(bytes));
     }
     if (taken != nullptr) {
@@ -82,14 +85,14 @@ inline bool unmap(void *p, std::size_t bytes) {
     return !failed(raw_syscall(SYS_munmap, static_cast<long>(address_of(p)), static_cast<long>(bytes)));
 }
 
-/// Gives the pages back; the addresses stay ours and read as zero. False when the kernel refuses (locked
-/// pages).
+/// Gives the pages back to the kernel; the addresses stay mapped and read as zero. False when the kernel refuses
+/// (locked pages).
 inline bool purge(void *p, std::size_t bytes) {
     return !failed(
         raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes), MADV_DONTNEED));
 }
 
-/// Nobody may read or write there until that is allowed. It costs up to two mappings more.
+/// Changes the access to a range. forbid() makes every access fault until allow(). Each may split a mapping into three.
 inline bool protect(void *p, std::size_t bytes, Access access) {
     return !failed(
         raw_syscall(SYS_mprotect, static_cast<long>(address_of(p)), static_cast<long>(bytes), access));
@@ -101,21 +104,22 @@ inline bool allow(void *p, std::size_t bytes) {
     return protect(p, bytes, read_and_write);
 }
 
-/// Asks for huge pages behind the range, or forbids them.
+/// Asks the kernel to back the range with huge pages, or not to.
 inline bool huge_pages(void *p, std::size_t bytes, bool wanted) {
     return !failed(raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes),
                                wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
 }
 
-/// Whether these eight bytes are what lies at `p`, where anything or nothing may be mapped, by anybody: the kernel looks, as
-/// for who sleeps on a word as long as it has a value, and here no time at all.
+/// Whether the eight bytes at `p` are `value`. Any memory, or none, may be mapped there, by any part of the process:
+/// the kernel reads the words, by futex waits whose timeout is zero, so an unmapped address is an error and not a
+/// fault.
 inline bool holds(const std::uint64_t *p, std::uint64_t value) {
     const auto half_holds = [](std::uintptr_t at, std::uint64_t half) {
         timespec none{0, 0};
         const long result =
             raw_syscall(SYS_futex, static_cast<long>(at), FUTEX_WAIT_PRIVATE,
                         static_cast<long>(half & 0xffffffff), static_cast<long>(address_of(&none)));
-        return result == -ETIMEDOUT || result == -EINTR; // else it is another value, or no memory
+        return result == -ETIMEDOUT || result == -EINTR; // otherwise another value, or no memory
     };
     return half_holds(address_of(p), value) && half_holds(address_of(p) + 4, value >> 32);
 }
@@ -126,17 +130,18 @@ inline bool resize_in_place(void *p, std::size_t old_bytes, std::size_t new_byte
                                static_cast<long>(new_bytes), 0));
 }
 
-/// Moves a mapping's pages onto `to`, replacing what is mapped there. After a failure that is there still, or all of it is
-/// unmapped: Linux (mm/mremap.c, mremap_to) unmaps the whole of it first, and may refuse after that, because of a limit, for
-/// want of memory, or since parts of the old mapping differ. It holds the process's mmap_lock meanwhile; what others map when
-/// that is free again may lie there before we are back.
+/// Moves the pages of a mapping to `to` and replaces what is mapped there. After a failure the old mapping of the
+/// destination still exists, or all of it is unmapped: Linux (mm/mremap.c, mremap_to) unmaps the whole destination
+/// first, and may refuse after that, because of a limit, for want of memory, or because parts of the source mapping
+/// differ. The kernel holds the process's mmap_lock meanwhile; once it is released, and before this call returns,
+/// another thread may have mapped memory at the destination.
 inline bool move(void *from, std::size_t old_bytes, void *to, std::size_t new_bytes) {
     return !failed(raw_syscall(SYS_mremap, static_cast<long>(address_of(from)), static_cast<long>(old_bytes),
                                static_cast<long>(new_bytes), MREMAP_MAYMOVE | MREMAP_FIXED,
                                static_cast<long>(address_of(to))));
 }
 
-/// The limit on address space (`ulimit -v`), SIZE_MAX when there is none.
+/// The limit on address space (`ulimit -v`); SIZE_MAX without a limit.
 inline std::size_t address_space_limit() {
     rlimit limit{};
     const long result = raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, static_cast<long>(address_of(&limit)));
