@@ -157,7 +157,7 @@ template <class H>
 concept TakesOthers = Heap<H> && requires { requires H::takes_others; };
 
 /// For a layer that keeps freed blocks and gives them back to H only in its destructor: it accepts blocks of others if
-/// H does, or if H can be cleared, which drops the kept blocks before.
+/// H does, or if H can be cleared: clear() of the layer, called before its destructor, drops the kept blocks.
 template <class H>
 concept KeepsOthers = TakesOthers<H> || ClearableHeap<H>;
 

@@ -2,14 +2,15 @@
 //
 // AlignedHeaderHeap: memalign for a heap whose blocks have size headers.
 //
-// Adds:    memalign: a header before the aligned place inside of a larger block says how far back that one is.
-//          getSize. clear where the heap below has it.
-// Needs:   a heap whose blocks tell their size in a SizeHeaderWord, and record an even one for an even request.
-// Keeps:   a header with an odd size is a distance, twice it and one; so requests are made even.
+// Adds:    memalign: an aligned block lies inside a larger block of the heap below, and the header before it holds the
+//          distance between the two. getSize. clear where the heap below has it.
+// Needs:   a heap whose blocks record their size in a SizeHeaderWord, an even size for an even request.
+// Keeps:   requests are rounded up to even sizes. A header with an even value holds a size; one with an odd value holds
+//          a distance d as 2d + 1.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  nullptr from below, and when size and alignment do not fit into a size_t.
-// Cost:    a test of the header a free; an aligned block wastes up to its alignment and 16 bytes.
-// Source:  POSIX asks for posix_memalign, which Heap Layers' StrictSegHeap has not.
+// Cost:    a test of the header for each free; an aligned block wastes up to its alignment and 16 bytes.
+// Source:  POSIX requires posix_memalign, which Heap Layers' StrictSegHeap lacks.
 #pragma once
 
 #include <cairn/layer/size_header.hpp>
@@ -39,7 +40,7 @@ public:
         if (block == nullptr || is_aligned(block, wanted)) {
             return block;
         }
-        // The next multiple lies a header behind the block at least: both are aligned to a header's size.
+        // The next multiple of `wanted` leaves room for a header: both addresses are multiples of a header's size.
         const std::size_t distance = align_up(address_of(block), wanted) - address_of(block);
         void *const aligned = static_cast<char *>(block) + distance;
         header_of(aligned)->size = 2 * distance + 1;
@@ -75,7 +76,7 @@ private:
 
     static SizeHeaderWord *header_of(void *p) { return static_cast<SizeHeaderWord *>(p) - 1; }
 
-    /// From the block that the heap below knows to p.
+    /// The distance from the block of the heap below to p; 0 for a block that memalign did not move.
     static std::size_t distance_of(void *p) {
         const std::size_t size = header_of(p)->size;
         return CAIRN_LIKELY((size & 1) == 0) ? 0 : size / 2;

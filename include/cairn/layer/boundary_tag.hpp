@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundaryTag: one word before each block that lets a heap walk to both neighbours, split and join.
+// BoundaryTag: one word before each block by which a heap walks to both neighbours, splits a block and joins two.
 //
-// Adds:    the bytes to the next tag; whether this block, and the one before it, is in use; a mark that a heap
-//          may set to know its blocks again; a fence that ends a region.
-// Needs:   blocks behind each other in a region whose first tag says "before in use" and whose last is a fence.
-// Keeps:   blocks are aligned to 16 bytes and their tags lie 8 bytes before them, so that a block of n bytes
-//          takes n + 8, rounded up to 16. A free block repeats its bytes in its last word, where the next tag
-//          finds them; the word is the program's while the block is in use.
+// Adds:    the distance to the next tag; whether this block, and the previous one, is in use; a mark that a heap may
+//          set to recognise its blocks; a fence, the tag that ends a region.
+// Needs:   adjacent blocks in a region whose first tag says that the previous block is in use and whose last tag is a
+//          fence.
+// Keeps:   blocks are aligned to 16 bytes, and the tag of a block lies 8 bytes before it: a block of n bytes takes n +
+//          8, rounded up to 16. A free block repeats its length in its last word, right before the next tag; while the
+//          block is in use the program may write to that word.
 // Threads: one at a time for each region.
-// Cost:    8 bytes a block; a load or two a question.
-// Source:  Heap Layers, section 3.2: CoalesceableHeap records the size, and in the next object whether this
-//          one is free. To keep the size of the block before only while it is free is Knuth's boundary tag.
+// Cost:    8 bytes a block; a load or two for each query.
+// Source:  Heap Layers, section 3.2: CoalesceableHeap records the size, and in the next object whether this one is
+//          free. That the size of the previous block is kept only while it is free is Knuth's boundary tag.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
@@ -27,16 +28,16 @@ class BoundaryTag {
 public:
     /// All distances between tags are multiples of this.
     static constexpr std::size_t unit = quantum;
-    /// Tag to tag: room for two links and the repeated word in a free block.
+    /// The shortest distance from tag to tag: a free block has room for two links and the repeated length.
     static constexpr std::size_t smallest = 32;
-    /// No request above this is served; sums of it with alignments and regions still fit.
+    /// Larger requests are refused; a sum of this with an alignment and a region's overhead fits into a size_t.
     static constexpr std::size_t largest_request = PTRDIFF_MAX / 2;
 
-    /// Tag to tag, for a block of `size` bytes.
+    /// The distance from tag to tag for a block of `size` bytes.
     static constexpr std::size_t bytes_for(std::size_t size) {
         return std::max(smallest, align_up(size + sizeof(BoundaryTag), unit));
     }
-    /// The bytes of a block that takes `bytes`.
+    /// The usable size of a block that takes `bytes` from tag to tag.
     static constexpr std::size_t room_in(std::size_t bytes) { return bytes - sizeof(BoundaryTag); }
 
     static BoundaryTag *of(void *block) { return static_cast<BoundaryTag *>(block) - 1; }
@@ -48,7 +49,7 @@ public:
     bool marked() const { return (word_ & marked_) != 0; }
     bool is_fence() const { return (word_ & fence_) != 0; }
 
-    /// A build with assertions stops where this is no block in use, or where the tag behind it says something else.
+    /// In a build with assertions: ends the process if this is not a block in use, or if the next tag contradicts it.
     void check_in_use() {
         if constexpr (platform::checked) {
             if (!in_use() || is_fence() || bytes() < smallest || !next()->before_in_use()) {
@@ -58,16 +59,16 @@ public:
     }
 
     BoundaryTag *next() { return at(bytes()); }
-    /// The block before, which is free.
+    /// The previous block, which is free.
     BoundaryTag *before() {
         return reinterpret_cast<BoundaryTag *>(reinterpret_cast<char *>(this) - this[-1].word_);
     }
 
-    /// The first block of a region, in use.
+    /// Makes this the tag of the first block of a region, in use.
     void start(std::size_t bytes, bool mark) { word_ = bytes | in_use_ | before_in_use_ | mark_bit(mark); }
-    /// The end of a region, behind a block in use; it says how far back the first tag is.
+    /// Makes this the fence of a region, behind a block in use; it records the distance back to the first tag.
     void fence(std::size_t back) { word_ = back | in_use_ | before_in_use_ | fence_; }
-    /// A fence whose region has grown becomes a block in use.
+    /// The region has grown: the fence becomes the tag of a block in use.
     void unfence(std::size_t bytes) { word_ = bytes | in_use_ | (word_ & before_in_use_); }
 
     void mark_in_use() {
@@ -81,10 +82,11 @@ public:
         behind->word_ &= ~before_in_use_;
     }
 
-    /// Takes the next block in; this one's use stays, what is behind is not told.
+    /// Joins the next block to this one. Whether this block is in use does not change, and the tag behind is not
+    /// updated.
     void join_next() { word_ += next()->bytes(); }
 
-    /// Keeps `bytes` of a block in use; the rest becomes a block in use behind it.
+    /// Shortens a block in use to `bytes`; the rest becomes a block in use behind it, which is returned.
     BoundaryTag *split(std::size_t bytes) {
         BoundaryTag *const rest = at(bytes);
         rest->word_ = (this->bytes() - bytes) | in_use_ | before_in_use_ | (word_ & marked_);
@@ -92,7 +94,8 @@ public:
         return rest;
     }
 
-    /// The same where the rest starts at a multiple of `alignment`, and what is kept makes a block.
+    /// Splits a block in use so that the rest starts at a multiple of `alignment` and the first part is long enough to
+    /// be a block. Returns the rest.
     BoundaryTag *split_before(std::size_t alignment) {
         const std::size_t start = address_of(block());
         return split(align_up(start + smallest, alignment) - start);
@@ -117,7 +120,8 @@ private:
 static_assert(sizeof(BoundaryTag) == 8 && BoundaryTag::bytes_for(24) == 32 &&
               BoundaryTag::bytes_for(25) == 48);
 
-/// A block in use that looks free as long as this lives: its contents stay, also where a free block repeats its bytes.
+/// Marks a block in use as free for a scope. Its contents stay, also the last word, in which a free block repeats its
+/// length.
 class LooksFree {
 public:
     explicit LooksFree(BoundaryTag *tag) : tag_(tag), last_word_(tag->next() - 1) {
@@ -141,16 +145,17 @@ private:
 template <class H>
 concept TaggedHeap = SelfSizedHeap<H> && std::same_as<typename H::SizeRecord, BoundaryTag>;
 
-/// Blocks of it may bear the mark: all (`marked`) or some (`marks`), as it says. Layers that hand such blocks on say the same.
+/// Blocks of H may bear the mark: H declares that all do (`marked`) or that some do (`marks`). A layer that passes such
+/// blocks on declares what the heap below does.
 template <class H>
 concept MayMark = requires { requires H::marked; } || requires { requires H::marks; };
 
-/// All blocks of it bear the mark.
+/// All blocks of H bear the mark.
 template <class H>
 concept MarksAll = requires { requires H::marked; };
 
-/// It joins free blocks by their tags, or several hold them, as it says (`joins`), and layers that hand its blocks on: none
-/// above may join by the same tags.
+/// H joins free blocks by their tags, or several heaps hold blocks of H. H declares this (`joins`), and so does a layer
+/// that passes its blocks on: a layer above must not join blocks by the same tags.
 template <class H>
 concept Joins = requires { requires H::joins; };
 

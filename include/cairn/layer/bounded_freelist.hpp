@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundedFreelistHeap: keeps up to Most freed blocks on a list and hands the last one out again first; a block
+// BoundedFreelistHeap: keeps up to Most freed blocks on a list and reuses the block that was freed last first. A block
 // that is freed while the list is full goes back to the heap below.
 //
-// Adds:    reuse with a limit to what it hoards. getSize (by the block alone where it is so below), owns and clear
-//          where the heap below has them.
-// Needs:   a heap. Requests of one size only: a build with assertions stops at another one, with
-//          NDEBUG it may get a block that is too small.
-// Keeps:   at most Most blocks that nobody uses. A free block's first word links the list, so a block has room
-//          for a pointer. Destroying the heap gives the listed blocks back.
+// Adds:    reuse with a limit to the memory that is kept. getSize (static where the heap below has it so), owns and
+//          clear where the heap below has them.
+// Needs:   a heap. Requests of one size only: in a build with assertions a request of another size ends the process;
+//          with NDEBUG it may get a block that is too small.
+// Keeps:   at most Most free blocks. The first word of a free block links the list, so a block has room for a pointer.
+//          Destroying the heap gives the listed blocks back.
 // Threads: one at a time.
-// Errors:  nullptr when the list is empty and the heap below has nothing.
-// Cost:    a free list's, and a counter each way.
+// Errors:  nullptr when the list is empty and the heap below is out of memory.
+// Cost:    that of a free list, and a counter each way.
 // Source:  Heap Layers, Table 1: BoundedFreelistHeap.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/layer/boundary_tag.hpp>
-#include <cairn/platform/fatal.hpp>
+#include <cairn/layer/one_size.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace cairn {
 
 template <Heap Super, std::size_t Most>
-class BoundedFreelistHeap : private Super {
+class CAIRN_BY_CHECKS BoundedFreelistHeap : private Super {
     static_assert(Most > 0, "a list that keeps nothing is no layer");
 
 public:
@@ -46,7 +46,7 @@ public:
     }
 
     void *malloc(std::size_t size) {
-        check_size(size);
+        requests_.check("a BoundedFreelistHeap", size);
         return CAIRN_LIKELY(first_ != nullptr) ? pop() : Super::malloc(std::max(size, sizeof(Link)));
     }
 
@@ -84,7 +84,7 @@ public:
     {
         first_ = nullptr;
         length_ = 0;
-        size_ = any_size_;
+        requests_ = {};
         Super::clear();
     }
 
@@ -101,22 +101,9 @@ private:
         return block;
     }
 
-    void check_size(std::size_t size) {
-        if constexpr (platform::checked) {
-            if (size_ != size && size_ != any_size_) {
-                platform::fatal({"a BoundedFreelistHeap of blocks of ", std::uint64_t{size_},
-                                 " bytes was asked for ", std::uint64_t{size}});
-            }
-            size_ = size;
-        }
-    }
-
-    static constexpr std::size_t any_size_ = SIZE_MAX;
-
     Link *first_ = nullptr;
     std::size_t length_ = 0;
-    [[maybe_unused]] std::size_t size_ =
-        any_size_; ///< of every request; kept up to date by builds with assertions
+    [[no_unique_address]] detail::OneSize<> requests_;
 };
 
 template <std::size_t Most>

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// BumpHeap: takes memory in chunks and hands it out by moving a pointer. A region: all of it goes at once.
+// BumpHeap: takes memory in chunks and allocates from a chunk by moving a pointer. A region: all blocks are freed at
+// once.
 //
 // Adds:    small blocks out of large chunks; clear; owns. free does nothing: a layer above reuses blocks.
 // Needs:   a heap.
-// Keeps:   a request that no chunk can hold gets a chunk of its own, and the current one stays in use. One of
-//          nothing takes room like one of a byte. clear and the destructor give every chunk back; clear clears the heap
-//          below too where it can be cleared, since its free need not do anything.
+// Keeps:   a request that does not fit into a chunk of ChunkSize gets a chunk of its own, and the current chunk stays
+//          in use. malloc(0) takes as much as malloc(1). clear and the destructor give every chunk back; clear also
+//          clears the heap below where it can be cleared, because free of the heap below may do nothing.
 // Threads: one at a time.
-// Errors:  nullptr when the heap below has no chunk; a smaller request may still fit into the current one.
-// Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and
-//          what is left at its end. owns walks the chunks.
+// Errors:  nullptr when the heap below has no memory for a chunk; a smaller request may still fit into the current
+//          chunk.
+// Cost:    a handful of instructions a block, at most alignment - 1 bytes of padding; 16 bytes a chunk and the unused
+//          end of a chunk. owns walks the chunks.
 // Source:  Heap Layers, Table 1: ZoneHeap.
 #pragma once
 
@@ -35,15 +37,15 @@ public:
 
     CAIRN_INLINE void *malloc(std::size_t size) {
         const std::size_t need = align_up(size, alignment);
-        // 0: nothing was asked for, or rounding wrapped. The compiler makes one comparison of the two, or leaves
-        // out the first where it knows better.
+        // need is 0 for malloc(0) and when align_up() has wrapped. Compilers fold the two tests into one comparison, or
+        // leave out the first where they know the size.
         if (CAIRN_UNLIKELY(need == 0 || need > room_)) {
             return malloc_from_new_chunk(size);
         }
         unsigned char *const block = next_;
         next_ += need;
         room_ -= need;
-        if (block == nullptr) { // where there is room there is a chunk: layers above need not ask
+        if (block == nullptr) { // room_ > 0 implies a chunk: layers above need no test for nullptr
             __builtin_unreachable();
         }
         return block;
@@ -92,7 +94,7 @@ private:
         if (size > SIZE_MAX - header_ - alignment) {
             return nullptr;
         }
-        if (size == 0) { // the current chunk may have room for it
+        if (size == 0) { // the current chunk may have room for a byte
             return malloc(1);
         }
         const std::size_t need = align_up(size, alignment);

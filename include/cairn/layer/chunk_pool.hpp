@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// ChunkPoolHeap: chunks of one size, cut out of larger pieces of memory that go back when all their chunks are free.
+// ChunkPoolHeap: chunks of one size, carved from slabs. A slab goes back to the heap below when all its chunks are
+// free.
 //
-// Adds:    cheap chunks of ChunkSize bytes for layers above that want memory in such steps (BumpHeap, obstacks,
+// Adds:    cheap chunks of ChunkSize bytes, for layers above that take memory in such steps (BumpHeap, obstacks,
 //          superblocks), or for objects of one size. getSize, owns, clear.
-// Needs:   a heap that aligns: a slab lies at a multiple of its size, so that a chunk tells its slab.
-// Keeps:   slabs that have a free chunk stand before those that have none. At most one slab is wholly free: the
-//          next one that becomes so goes back. Untouched chunks stay untouched: free ones come first, then the
-//          next of the slab. clear gives all slabs back, and clears the heap below where it can be cleared.
+// Needs:   a heap with memalign: a slab lies at a multiple of its size, so the address of a chunk gives its slab.
+// Keeps:   in the list, slabs with a free chunk come before those without. At most one slab is wholly free: the next
+//          slab that becomes wholly free goes back. Fresh memory stays untouched as long as possible: a freed chunk is
+//          reused before the next chunk is carved. clear gives all slabs back, and clears the heap below where it can
+//          be cleared.
 // Threads: one at a time.
-// Errors:  nullptr for more than ChunkSize bytes, and when the heap below has no slab.
-// Cost:    some ten instructions each way; a header of 64 bytes a slab and what is left at its end. owns walks the
+// Errors:  nullptr for more than ChunkSize bytes, and when the heap below has no memory for a slab.
+// Cost:    some ten instructions each way; a header of 64 bytes a slab and the unused end of a slab. owns walks the
 //          slabs.
 // Source:  Heap Layers, Table 1: ChunkHeap.
 #pragma once
@@ -36,13 +38,13 @@ class ChunkPoolHeap : private Super {
     };
     struct Slab : Link {
         FreeChunk *free;
-        unsigned char *uncut; ///< chunks from here on were never handed out
+        unsigned char *uncarved; ///< chunks from here on were never allocated
         std::size_t live;
     };
 
 public:
     using Super::Super;
-    /// The largest power of two that divides the size, up to a cache line.
+    /// The largest power of two that divides ChunkSize, at most a cache line.
     static constexpr std::size_t alignment = std::min(ChunkSize & (0 - ChunkSize), platform::cache_line);
     static constexpr std::size_t chunks_per_slab =
         (SlabSize - platform::cache_line) / std::max<std::size_t>(ChunkSize, 1);
@@ -77,8 +79,8 @@ public:
             slab->free = chunk->next;
             return chunk;
         }
-        void *const chunk = slab->uncut;
-        slab->uncut += ChunkSize;
+        void *const chunk = slab->uncarved;
+        slab->uncarved += ChunkSize;
         return chunk;
     }
 
@@ -135,7 +137,7 @@ private:
         auto *const slab = static_cast<Slab *>(Super::memalign(SlabSize, SlabSize));
         if (slab != nullptr) {
             slab->free = nullptr;
-            slab->uncut = reinterpret_cast<unsigned char *>(slab) + platform::cache_line;
+            slab->uncarved = reinterpret_cast<unsigned char *>(slab) + platform::cache_line;
             slab->live = 0;
             link(slab, &ring_);
         }

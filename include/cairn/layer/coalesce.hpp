@@ -2,12 +2,14 @@
 //
 // CoalesceHeap: splits blocks that are too large, and joins freed blocks with their free neighbours at once.
 //
-// Adds:    splitting and joining; memalign by splitting; reallocate, in place where the block or a free neighbour
-//          behind it has the room, or the heap below more of it. getSize. owns and clear where the heap below has them.
-// Needs:   a heap whose blocks have boundary tags and that holds what is freed, until it is asked for or removed
-//          (TaggedHeap, HoldingHeap), down to the smallest: a SegHeap on a CoalesceableHeap, classes from 24 bytes or less.
-// Keeps:   no two free blocks lie side by side; a block is larger than asked for by less than
-//          BoundaryTag::smallest. A build with assertions stops at a free of a free block and at a broken tag.
+// Adds:    splitting and joining; memalign by splitting; reallocate, in place where the block is long enough, or a free
+//          neighbour behind it is, or where the heap below can continue the region. getSize. owns and clear where the
+//          heap below has them.
+// Needs:   a heap whose blocks have boundary tags (TaggedHeap), and that holds each freed block, down to the smallest,
+//          until it allocates the block again or remove() takes it out (HoldingHeap): a SegHeap on a CoalesceableHeap,
+//          with classes from 24 bytes or less.
+// Keeps:   no two free blocks are adjacent; a block is longer than requested by less than BoundaryTag::smallest. In a
+//          build with assertions the free of a free block, or a broken tag, ends the process.
 // Threads: one at a time.
 // Errors:  nullptr from below.
 // Cost:    some twenty instructions each way, more where blocks are joined or split.
@@ -106,25 +108,26 @@ public:
     }
 
 private:
-    /// Of a block from below what a request for `size` bytes needs.
+    /// Cuts a block of the heap below, or nullptr, to what a request for `size` bytes needs, and frees the rest.
     void *fit(void *p, std::size_t size) {
         if (CAIRN_UNLIKELY(p == nullptr)) {
             return nullptr;
         }
         BoundaryTag *tag = BoundaryTag::of(p);
-        if (CAIRN_UNLIKELY(!tag->before_in_use())) { // only where a region has grown
+        if (CAIRN_UNLIKELY(!tag->before_in_use())) { // only when the heap below has continued a region
             tag = join_before(tag);
         }
         tag->mark_in_use();
         if (const std::size_t bytes = BoundaryTag::bytes_for(size);
             tag->bytes() - bytes >= BoundaryTag::smallest) {
-            hold(tag->split(bytes)); // what is behind is in use, or it would have been joined before
+            hold(tag->split(bytes)); // the next block is in use: a free one would have been joined before
         }
         return tag->block();
     }
 
-    /// A block for what is in the last one of a region: the same, where the heap below continues the region behind it, as it
-    /// does for one that is free.
+    /// Reallocation of the last block of a region. The block is marked as free while the heap below is asked, which
+    /// then may continue the region behind it: so the block grows in place. Otherwise returns a new block, without the
+    /// contents.
     void *grow(BoundaryTag *tag, std::size_t size) {
         void *const behind = tag->next()->block();
         std::optional<LooksFree> looks_free(tag);
@@ -157,7 +160,7 @@ private:
         return before;
     }
 
-    /// Frees what a block in use has above `bytes`.
+    /// Shortens a block in use to `bytes` and frees the rest, if that is long enough to be a block.
     void shorten(BoundaryTag *tag, std::size_t bytes) {
         if (tag->bytes() - bytes >= BoundaryTag::smallest) {
             BoundaryTag *const rest = tag->split(bytes);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// CoalesceableHeap: blocks with boundary tags, in regions from below, ready to be split and joined.
+// CoalesceableHeap: regions of the heap below as blocks with boundary tags, which a layer above can split and join.
 //
-// Adds:    getSize, found from the block alone (SizeRecord names the tag). clear, and unless the heap below is
-//          contiguous memalign and owns, and malloc_zeroed where the heap below has it.
+// Adds:    getSize, static (SizeRecord names the tag). clear. Unless the heap below is contiguous: memalign and owns,
+//          and malloc_zeroed where the heap below has it.
 // Needs:   a heap whose blocks are aligned to 16 bytes.
-// Keeps:   each malloc takes a region of a multiple of Granularity bytes and hands out all of it as one block: put a
-//          CoalesceHeap on it. A region goes back when the block that fills it is freed; a free of a part leaves it as it
-//          is. Over a contiguous heap a region that follows the last one continues it, so that blocks of both can be
-//          joined: if the last block is free by its tag, malloc asks for what is missing behind it, and who freed it joins
-//          them. clear and the destructor give all regions back; clear clears the heap below too where it can be
-//          cleared. With `Marked`, all blocks bear the mark of the tag.
+// Keeps:   malloc takes a region of a multiple of Granularity bytes and returns all of it as one block; a CoalesceHeap
+//          above splits it. A region goes back when the block that fills it is freed; free of a part does nothing. Over a
+//          contiguous heap a region continues the last one, so that blocks of both can be joined: if the last block is
+//          free by its tag, malloc asks only for the missing bytes, and the layer that freed that block joins the two.
+//          clear and the destructor give all regions back; clear also clears the heap below where it can be cleared.
+//          With `Marked`, all blocks bear the mark of the tag.
 // Threads: one at a time.
 // Errors:  nullptr from below, and above BoundaryTag::largest_request.
 // Cost:    8 bytes a block, 32 a region.
@@ -105,13 +105,13 @@ public:
     }
 
 private:
-    /// Right before the first tag of a region of its own.
+    /// The front of a region, right before its first tag; not over a contiguous heap.
     struct Region {
         Region *next;
         Region *before;
         std::size_t bytes;
     };
-    static constexpr std::size_t overhead_ = sizeof(Region) + sizeof(BoundaryTag); ///< and its fence
+    static constexpr std::size_t overhead_ = sizeof(Region) + sizeof(BoundaryTag); ///< front and fence
     static_assert(overhead_ % BoundaryTag::unit == 0);
 
     template <class F>
@@ -167,8 +167,8 @@ private:
         end_.forget();
     }
 
-    Region *regions_ = nullptr; ///< of its own; none over a contiguous heap
-    RegionEnd end_;             ///< of the last region, over a contiguous heap
+    Region *regions_ = nullptr; ///< all regions; empty over a contiguous heap
+    RegionEnd end_;             ///< the end of the last region, over a contiguous heap
 };
 
 template <std::size_t Granularity = BoundaryTag::unit, bool Marked = false>

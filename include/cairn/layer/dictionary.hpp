@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// DictionaryHeap: keeps freed blocks in a data structure that lies in them.
+// DictionaryHeap: keeps freed blocks in a dictionary, a data structure whose links lie in the blocks. Its stage is
+// called Adapt, as in Heap Layers.
 //
-// Adds:    reuse in the order of the dictionary; remove(p), which takes one free block out again, so that
-//          somebody above may join it with a neighbour. getSize, owns and clear where the heap below has them.
+// Adds:    reuse in the order of the dictionary; remove(p), which takes one free block out of the dictionary, so that a
+//          layer above can join it with a neighbour. getSize, owns and clear where the heap below has them.
 // Needs:   a heap; a dictionary, such as DoublyLinked. Requests of one size only.
 // Keeps:   a block has room for the dictionary's links. Destroying the heap gives the held blocks back.
 // Threads: one at a time.
-// Errors:  nullptr when the dictionary is empty and the heap below has nothing.
-// Cost:    those of the dictionary; it is not bounded.
+// Errors:  nullptr when the dictionary is empty and the heap below is out of memory.
+// Cost:    those of the dictionary; the number of blocks in it is not bounded.
 // Source:  Heap Layers, section 3.2: AdaptHeap, and with DoublyLinked the FIFO list that supports coalescing.
 #pragma once
 
@@ -19,7 +20,7 @@
 
 namespace cairn {
 
-/// A set of free blocks that is made of the blocks themselves.
+/// A set of free blocks whose links lie in the blocks.
 template <class D>
 concept Dictionary = std::default_initializable<D> && requires(D &d, const D &asked, void *block) {
     { D::smallest } -> std::convertible_to<std::size_t>;
@@ -33,14 +34,14 @@ concept Dictionary = std::default_initializable<D> && requires(D &d, const D &as
     } -> std::same_as<void *>;
 };
 
-/// remove(p): p, which was freed and is held by this heap, is the caller's again.
+/// remove(p): takes p, a freed block that this heap holds, out of the heap; the caller may use it.
 template <class H>
 concept HoldingHeap = Heap<H> && requires(H &h, void *p) {
     { h.remove(p) } -> std::same_as<void>;
 };
 
 namespace detail {
-/// The least size of a block that H can hold, where it says so.
+/// The smallest size of a block that H can hold, where H declares one; otherwise 0.
 template <class H>
 inline constexpr std::size_t smallest_of = 0;
 template <class H>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// DoublyLinked: a list of free blocks that any block can leave in constant time.
+// DoublyLinked: a doubly linked list of free blocks, from which any block is removed in constant time.
 //
-// Adds:    insert at the end, take from the front: the block that has been free longest comes first, and has
-//          had the most time to be joined with a neighbour. remove from anywhere. A bounded search.
-// Needs:   blocks with room and alignment for two pointers, in which the links lie.
-// Keeps:   no memory of its own, so nothing to give back.
+// Adds:    insert at the end and take from the front: the block that has been free longest is reused first, as it had
+//          the most time to be joined with a neighbour. remove from anywhere. A bounded search.
+// Needs:   blocks with room and alignment for two pointers: the links lie in the blocks.
+// Keeps:   the list has no memory of its own.
 // Threads: one at a time.
-// Cost:    a handful of instructions each; remove touches both neighbours.
+// Cost:    a handful of instructions each; remove touches both neighbours in the list.
 // Source:  Heap Layers, section 3.2: DLList.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace cairn {
 
 class DoublyLinked {
 public:
-    /// A block that is put in has this many bytes at least.
+    /// A block in the list has at least this many bytes.
     static constexpr std::size_t smallest = 2 * sizeof(void *);
 
     constexpr DoublyLinked() = default;
@@ -34,7 +34,7 @@ public:
         last_ = entry;
     }
 
-    /// nullptr when the list is empty.
+    /// Removes and returns the first block; nullptr when the list is empty.
     void *take() {
         Entry *const entry = first_;
         if (entry != nullptr) {
@@ -49,7 +49,7 @@ public:
         (entry->next != nullptr ? entry->next->before : last_) = entry->before;
     }
 
-    /// The first of the first `most` blocks that `fits` says yes to; it stays in the list.
+    /// The first block for which `fits` returns true, among the first `most` blocks; it stays in the list.
     template <class F>
     void *find(F fits, unsigned most) const {
         for (Entry *entry = first_; entry != nullptr && most > 0; entry = entry->next, --most) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// FixedStackHeap: one piece of memory, used from its start upward and freed from its top downward.
+// FixedStackHeap: one block of the heap below, allocated from its start upward and freed from its top downward.
 //
-// Adds:    a stack of blocks (StackHeap) with a limit: free(p) takes p and all that is younger. clear, reset,
-//          owns, remaining.
-// Needs:   a heap, of which it takes one block, at the first malloc.
-// Keeps:   never more than its capacity: `Capacity`, or what the constructor is told, rounded down to whole
-//          blocks of 16 bytes. clear and the destructor give the memory back, clear by clearing the heap below where it
-//          can be cleared; reset keeps it.
+// Adds:    a stack of blocks (StackHeap) with a limit: free(p) frees p and all younger blocks. clear, reset, owns,
+//          remaining.
+// Needs:   a heap, from which it takes one block at the first malloc.
+// Keeps:   the blocks together never exceed the capacity: `Capacity`, or the parameter of the constructor, rounded down
+//          to a multiple of 16 bytes. clear and the destructor give the memory back, clear also by clearing the heap
+//          below where it can be cleared; reset keeps the memory.
 // Threads: one at a time.
-// Errors:  nullptr when the capacity is used up, or when the heap below has not so much in one piece: before
-//          the first malloc remaining() takes for granted that it has.
+// Errors:  nullptr when the capacity is used up, or when the heap below has no block of that size; before the first
+//          malloc remaining() assumes that it has one.
 // Cost:    a handful of instructions; at most 15 bytes a block.
 // Source:  Heap Layers, section 5.1: the memory of xalloc, 30 MB of it.
 #pragma once
@@ -53,7 +53,7 @@ public:
 
     void free(void *p) { used_ = address_of(p) - address_of(start_); }
 
-    /// All blocks are gone; the memory is kept for the next ones.
+    /// Frees all blocks and keeps the memory for the next ones.
     void reset() { used_ = 0; }
 
     void clear() {

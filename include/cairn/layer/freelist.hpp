@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// FreelistHeap: keeps freed blocks on a list and hands the last one out again first.
+// FreelistHeap: keeps freed blocks on a list and reuses the block that was freed last first.
 //
-// Adds:    reuse. getSize (by the block alone where it is so below), owns and clear
-//          where the heap below has them.
-// Needs:   a heap. Requests of one size only: a build with assertions stops at another one, with
-//          NDEBUG it may get a block that is too small.
-// Keeps:   a free block's first word links the list, so a block has room for a pointer. Destroying the heap
-//          gives the listed blocks back.
+// Adds:    reuse. getSize (static where the heap below has it so), owns and clear where the heap below has them.
+// Needs:   a heap. Requests of one size only: in a build with assertions a request of another size ends the process;
+//          with NDEBUG it may get a block that is too small.
+// Keeps:   the first word of a free block links the list, so a block has room for a pointer. Destroying the heap gives
+//          the listed blocks back.
 // Threads: one at a time.
-// Errors:  nullptr when the list is empty and the heap below has nothing.
-// Cost:    some four instructions each way; the list is not bounded.
+// Errors:  nullptr when the list is empty and the heap below is out of memory.
+// Cost:    some four instructions each way; the length of the list is not bounded.
 // Source:  Heap Layers, section 3.1 and Figure 2: FreelistHeap.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/layer/boundary_tag.hpp>
-#include <cairn/platform/fatal.hpp>
+#include <cairn/layer/one_size.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <algorithm>
-#include <type_traits>
 
 namespace cairn {
 
@@ -46,7 +44,7 @@ public:
     }
 
     void *malloc(std::size_t size) {
-        check_size(size);
+        requests_.check("a FreelistHeap", size);
         if (CAIRN_UNLIKELY(first_ == nullptr)) {
             return Super::malloc(std::max(size, sizeof(Link)));
         }
@@ -93,25 +91,8 @@ private:
     };
     static_assert(alignment >= alignof(Link), "blocks below must be aligned for a pointer");
 
-    void check_size(std::size_t size) {
-        if constexpr (platform::checked) {
-            if (requests_.size != size && requests_.size != any_size_) {
-                platform::fatal({"a FreelistHeap of blocks of ", std::uint64_t{requests_.size},
-                                 " bytes was asked for ", std::uint64_t{size}});
-            }
-            requests_.size = size;
-        }
-    }
-
-    static constexpr std::size_t any_size_ = SIZE_MAX;
-
-    struct OneSize {
-        std::size_t size = any_size_;
-    };
-    struct Unchecked {};
-
     Link *first_ = nullptr;
-    [[no_unique_address]] std::conditional_t<platform::checked, OneSize, Unchecked> requests_;
+    [[no_unique_address]] detail::OneSize<> requests_;
 };
 
 struct Freelist {

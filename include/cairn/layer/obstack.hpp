@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// ObstackHeap: a stack of objects in chunks, whose last one can grow.
+// ObstackHeap: a stack of objects in chunks. The youngest object can grow.
 //
-// Adds:    a stack of blocks (StackHeap) without a limit: free(p) takes p and all that is younger. clear, owns,
-//          memory_used. An object may be built piece by piece: grow, grow_byte, blank, shrink add to and take
-//          from the one that grows, finish makes it a block like any other, give_up forgets it.
-// Needs:   a heap for chunks of ChunkSize bytes, their front of 16 included, and larger ones for objects that do not fit.
-// Keeps:   a finished object never moves; one that grows does when its chunk ends, so its address counts from
-//          finish on. One object grows at a time: for another meanwhile take another obstack. A build with
-//          assertions stops at a malloc that comes between. Objects are aligned to 16. clear gives all chunks back, and
+// Adds:    a stack of blocks (StackHeap) without a limit: free(p) frees p and all younger objects. clear, owns,
+//          memory_used. An object may be built piece by piece: grow, grow_byte and blank add to the growing object,
+//          shrink takes from it, finish makes it a block like any other, give_up drops it.
+// Needs:   a heap, for chunks of ChunkSize bytes, including a front of 16, and for longer chunks for objects that do
+//          not fit.
+// Keeps:   a finished object never moves; the growing object moves when its chunk is full, so its address is final only
+//          after finish. One object grows at a time; a second one needs a second obstack. In a build with assertions a
+//          malloc while an object grows ends the process. Objects are aligned to 16. clear gives all chunks back, and
 //          clears the heap below where it can be cleared.
 // Threads: one at a time.
-// Errors:  nullptr or false when the heap below has nothing; a growing object is then as it was. Freeing an
-//          address that is in no chunk stops the program.
-// Cost:    a handful of instructions for an object; 16 bytes a chunk and what is left at its end; at most 15
-//          bytes an object. owns walks the chunks, and free where p is not in the last one.
+// Errors:  nullptr or false when the heap below is out of memory; the growing object is then unchanged. free of an
+//          address that is in no chunk ends the process.
+// Cost:    a handful of instructions for an object; 16 bytes a chunk and the unused end of a chunk; at most 15 bytes an
+//          object. owns walks the chunks, and so does free where p is not in the last chunk.
 // Source:  Heap Layers, section 5.2: ObstackHeap, after the obstacks of the GNU C library.
 #pragma once
 
@@ -65,7 +66,8 @@ public:
         }
     }
 
-    /// Not where a chunk ends: another heap's memory may begin there. An object of no bytes may lie there too.
+    /// Whether p is in an object. False at the end of a chunk, where an empty object may lie: memory of another heap
+    /// may begin at that address.
     bool owns(const void *p) const {
         const ObstackChunk *const chunk = Chunks::chunk_of(state_, p);
         return chunk != nullptr && p != chunk->limit &&
@@ -73,7 +75,7 @@ public:
                  address_of(p) <= address_of(state_.chunk_limit));
     }
 
-    /// Room for `size` bytes that nobody has written yet.
+    /// Adds `size` uninitialised bytes to the growing object.
     bool blank(std::size_t size) {
         if (!make_room(size)) {
             return false;
@@ -82,6 +84,7 @@ public:
         return true;
     }
 
+    /// Adds a copy of `size` bytes to the growing object.
     bool grow(const void *bytes, std::size_t size) {
         if (!make_room(size)) {
             return false;
@@ -101,15 +104,16 @@ public:
         return true;
     }
 
-    /// Takes the last `size` bytes of the growing object away again.
+    /// Removes the last `size` bytes of the growing object.
     void shrink(std::size_t size) { state_.next_free -= size; }
+    /// Drops the growing object.
     void give_up() { state_.next_free = state_.object_base; }
 
-    /// The growing object: where it is now, and how long.
+    /// The growing object: its present address and its length.
     char *growing() const { return state_.object_base; }
     std::size_t grown() const { return static_cast<std::size_t>(state_.next_free - state_.object_base); }
 
-    /// nullptr if the obstack has no memory yet, which only an object of no bytes can meet.
+    /// Ends the growing object and returns its address: nullptr for an empty object while the obstack has no chunk.
     void *finish() {
         char *const object = state_.object_base;
         state_.maybe_empty_object |= state_.next_free == object;
@@ -119,7 +123,8 @@ public:
         return object;
     }
 
-    /// What can be added without another chunk; and that so much can.
+    /// room(): how much can be added without another chunk. make_room(): takes another chunk if the room is less than
+    /// `size`; false when the heap below is out of memory.
     std::size_t room() const { return static_cast<std::size_t>(state_.chunk_limit - state_.next_free); }
     bool make_room(std::size_t size) {
         return CAIRN_LIKELY(size <= room()) || Chunks::new_chunk(state_, below(), size);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// ObstackChunks: what an obstack does when its present chunk does not do: take another one and move the growing
-// object there, free back into an older one, free all.
+// ObstackChunks: the operations of an obstack that change its chunks: take a new chunk and move the growing object into
+// it, free back into an older chunk, free all.
 //
-// Adds:    functions on a state that somebody else keeps: ObstackHeap, or C's `struct obstack`. So there is one
-//          algorithm below both.
-// Needs:   a State with the members of ObstackState; a heap, with each call, that chunks come from.
-// Keeps:   chunks are linked from the youngest to the oldest. When there is no memory the state is as it was. An
-//          object that was alone in its chunk takes the chunk with it when it moves.
+// Adds:    functions on a state that the caller keeps: ObstackHeap, or C's `struct obstack`; both use this algorithm.
+// Needs:   a State with the members of ObstackState; with each call, a heap that provides the chunks.
+// Keeps:   chunks are linked from the youngest to the oldest. When the heap is out of memory the state is unchanged.
+//          When the growing object moves and was alone in its chunk, that chunk is freed.
 // Threads: one at a time.
-// Errors:  false, when there is no memory. An address that is in no chunk stops the program.
-// Cost:    the heap's; the object is copied. A chunk for an object that grows leaves it room for half its size
-//          more, so that growing by bytes copies each of them a few times only.
+// Errors:  false when the heap is out of memory. An address that is in no chunk ends the process.
+// Cost:    that of the heap; the growing object is copied. A chunk for an object that grows has room for half its size
+//          more, so that an object that grows byte by byte copies each byte a few times only.
 // Source:  Heap Layers, section 5.2; the manual of the GNU C library, "Obstacks".
 #pragma once
 
@@ -39,7 +38,7 @@ struct ObstackState {
     char *next_free = nullptr;
     char *chunk_limit = nullptr;
     std::size_t alignment_mask = quantum - 1;
-    bool maybe_empty_object = false; ///< an object of no bytes may lie where the growing one starts
+    bool maybe_empty_object = false; ///< an empty object may lie where the growing one starts
 };
 
 template <class State>
@@ -47,7 +46,7 @@ class ObstackChunks {
     using Chunk = std::remove_pointer_t<decltype(State::chunk)>;
 
 public:
-    /// Makes room for `more` bytes behind the growing object.
+    /// Takes a new chunk with room for `more` bytes behind the growing object, and moves the object into it.
     template <class Below>
     CAIRN_NOINLINE static bool new_chunk(State &state, Below &&below, std::size_t more) {
         const auto grown = static_cast<std::size_t>(state.next_free - state.object_base);
@@ -77,7 +76,7 @@ public:
         return true;
     }
 
-    /// Frees `object` and all that is younger; the obstack goes on where it lay.
+    /// Frees `object` and all younger objects; the next object is placed where `object` was.
     template <class Below>
     CAIRN_NOINLINE static void free_from(State &state, Below &&below, void *object) {
         Chunk *const home = chunk_of(state, object);
@@ -86,12 +85,12 @@ public:
         }
         while (state.chunk != home) {
             drop(state, below);
-            state.maybe_empty_object = true; // nobody knows any more what lies where the next one starts
+            state.maybe_empty_object = true; // one may lie where the next object starts
         }
         enter(state, home, static_cast<char *>(object));
     }
 
-    /// Frees everything; the obstack is as new.
+    /// Frees all objects and all chunks.
     template <class Below>
     CAIRN_NOINLINE static void free_all(State &state, Below &&below) {
         while (state.chunk != nullptr) {
@@ -101,7 +100,7 @@ public:
         state.maybe_empty_object = false;
     }
 
-    /// The chunk that holds `p`. An object of no bytes may lie at the very end.
+    /// The chunk that holds `p`, or nullptr. An empty object may lie at the end of its chunk.
     static Chunk *chunk_of(const State &state, const void *p) {
         Chunk *chunk = state.chunk;
         while (chunk != nullptr &&

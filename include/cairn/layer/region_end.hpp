@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// RegionEnd: the end of the last region of blocks with boundary tags, where the next region may continue it.
+// RegionEnd: the end of the last region of blocks with boundary tags, which the next region may continue.
 //
-// Adds:    what is missing behind the end for a block; a block there once the memory has come.
-// Needs:   a fence at the end; a heap below whose blocks follow each other (ContiguousHeap).
-// Keeps:   a last block that is free by its tag counts for the next one: it is for who freed it to join them.
+// Adds:    how many bytes a block needs behind the end; a block there after the memory was allocated.
+// Needs:   a fence at the end; a heap below whose blocks are adjacent (ContiguousHeap).
+// Keeps:   if the tag of the last block says that it is free, its bytes count towards the next block; the layer that
+//          freed it joins the two.
 // Threads: one at a time.
 // Cost:    a load or two.
 // Source:  Lea's allocator 2.7.0, whose last chunk ("top") grows.
@@ -16,7 +17,7 @@
 
 namespace cairn {
 
-/// Blocks follow each other without a gap where that is possible, free does nothing, clear gives all back.
+/// Blocks are adjacent where that is possible, free does nothing, clear gives all memory back.
 template <class H>
 concept ContiguousHeap = ClearableHeap<H> && requires { requires H::contiguous; };
 
@@ -27,14 +28,15 @@ public:
     void set(char *end) { at_ = end; }
     void forget() { at_ = nullptr; }
 
-    /// Tag to tag, what has to come behind the end for a block of `wanted`; as much as makes a block at least.
+    /// How many bytes have to be added behind the end for a block that takes `wanted` from tag to tag; at least
+    /// BoundaryTag::smallest.
     std::size_t missing(std::size_t wanted) const {
         BoundaryTag *const fence = BoundaryTag::of(at_);
         const std::size_t have = fence->before_in_use() ? 0 : fence->before()->bytes();
         return std::max(wanted - std::min(have, wanted), BoundaryTag::smallest);
     }
 
-    /// The block that `bytes` behind the end have become.
+    /// Makes `bytes` behind the end, which the heap below has allocated, a block in use, and returns it.
     void *grow(std::size_t bytes) {
         BoundaryTag *const tag = BoundaryTag::of(at_);
         tag->unfence(bytes);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// RoundedHeap: rounds requests up to size classes.
+// RoundedHeap: rounds the size of each request up to its size class.
 //
 // Adds:    rounding. getSize, memalign, reallocate, owns and clear where the heap below has them.
 // Needs:   a heap; Classes, a generator of size classes.
-// Keeps:   the heap below sees requests of a class's size only, and those above the largest as they are.
+// Keeps:   the heap below gets requests of class sizes only, and requests above the largest class unchanged.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  those of the heap below.
-// Cost:    class_of and size_of a request, and the rounding: internal fragmentation.
-// Source:  Heap Layers, Figure 5: StrictSegHeap asks its heaps for the largest size of the class. On its own,
-//          it gives a heap that splits and joins the internal fragmentation of one that does not (section 8).
+// Cost:    class_of and size_of for each request; internal fragmentation.
+// Source:  Heap Layers, Figure 5: StrictSegHeap asks its heaps for the largest size of the class. As a layer of its own
+//          it gives a heap that splits and joins the internal fragmentation of a heap that does not (section 8).
 #pragma once
 
 #include <cairn/core/concepts.hpp>

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// SizeHeaderHeap: records the size of each block in a header just before it.
+// SizeHeaderHeap: records the requested size of each block in a header right before it.
 //
-// Adds:    getSize, answered by the block alone (SizeRecord names the header, for layers that tell blocks of
-//          several heaps apart by their size). owns and clear where the heap below has them.
+// Adds:    getSize, static (SizeRecord names the header, for layers that tell blocks of several heaps apart by their
+//          size). owns and clear where the heap below has them.
 // Needs:   a heap.
-// Keeps:   getSize is what was asked for; the alignment of the heap below, up to that of C's malloc.
+// Keeps:   getSize returns the requested size. Blocks have the alignment of the heap below, up to that of C's malloc.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  nullptr from below, and when size and header do not fit into a size_t.
-// Cost:    16 bytes a block, one store, one load. A block of nothing takes room like one of a byte, where owns is there.
-// Source:  Heap Layers, section 6.1: SizeHeap. There a nullptr from below is written to; here it is passed
-//          up.
+// Cost:    16 bytes a block, one store, one load. With owns, malloc(0) takes as much as malloc(1).
+// Source:  Heap Layers, section 6.1: SizeHeap. That layer writes to a nullptr from below; this one passes it up.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
@@ -78,7 +77,7 @@ public:
     }
 
 private:
-    /// For owns, which looks at the byte behind the header.
+    /// owns() asks for the byte behind the header: a block below has at least that one.
     static constexpr std::size_t least_ = OwningHeap<Super> ? 1 : 0;
 
     static SizeHeaderWord *header_of(void *p) { return static_cast<SizeHeaderWord *>(p) - 1; }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// UniqueHeap: every object of this type is a name for one and the same heap, so that several layers, or several
-// objects, draw from it.
+// UniqueHeap: all objects of this type stand for one shared heap, so that several layers, or several objects, allocate
+// from it.
 //
 //     using Pages = UniqueHeap<BumpHeap<MmapHeap>>;
 //     FreelistHeap<Pages> nodes, edges;   // one region below both
 //
-// Adds:    sharing; lock_all and unlock_all where the shared heap has them. Every capability of the shared heap but clear, which
-//          would take the blocks of all others, and owns, by which a heap above would take them for its own.
-// Needs:   a heap with a constexpr constructor. `Tag` tells apart what would otherwise be one heap. Above blocks with boundary
-//          tags no layer may join: put Unique below CoalesceableHeap, or above CoalesceHeap.
-// Keeps:   the shared heap is there before the first constructor runs and is never destroyed, so an object with
-//          static storage may use it at any time. Destroying a UniqueHeap therefore gives nothing back: what the
-//          layers above return stays in the shared heap for the next user, to the end of the process.
-//          Files that name one heap all have assertions or none, or the linker refuses the program.
-// Threads: those of the shared heap. Users in several threads need one that locks (LockedHeap).
+// Adds:    sharing; lock_all and unlock_all where the shared heap has them; every capability of the shared heap except
+//          clear, which would free the blocks of all users, and owns, by which a layer above would take the blocks of
+//          other users for its own.
+// Needs:   a heap with a constexpr constructor. Types with different `Tag` have different heaps. Over blocks with
+//          boundary tags no layer above may join: put Unique below CoalesceableHeap, or above CoalesceHeap.
+// Keeps:   the shared heap is constant-initialised and never destroyed, so an object with static storage may use it at
+//          any time. Destroying a UniqueHeap therefore gives nothing back: memory that the layers above return stays in
+//          the shared heap for other users until the process ends. The linker refuses a program in which one source
+//          file uses the heap with assertions and another one without.
+// Threads: those of the shared heap. Users in several threads need a shared heap that locks (LockedHeap).
 // Errors:  those of the shared heap.
-// Cost:    none: an object is empty, and a call is that of an object with a known address.
+// Cost:    none: an object is empty, and a call is a call of an object at a constant address.
 // Source:  Heap Layers, Table 1: UniqueHeap.
 #pragma once
 
@@ -30,7 +31,8 @@
 namespace cairn {
 
 namespace detail {
-/// Not to be linked in two kinds, by which it would be two heaps (CAIRN_BY_CHECKS): a block of one would go to the other.
+/// Makes the linker refuse a program in which the heap is used both with and without assertions (CAIRN_BY_CHECKS):
+/// these would be two heaps, and a block of one might be freed to the other.
 template <class Tag, std::uint64_t Name>
 [[gnu::used]] inline CAIRN_THREAD_LOCAL_IF_CHECKED constinit char files_with_and_without_ndebug_share_a_heap =
     0;
@@ -41,9 +43,9 @@ class UniqueHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>;
-    /// Whoever joins above: the neighbour of a block may be free in what stands on another name.
+    /// No layer above may join: the neighbour of a block may be held by a layer on another UniqueHeap.
     static constexpr bool joins = TaggedHeap<Super>;
-    static constexpr bool takes_others = true; ///< of this type: they are the same heap's
+    static constexpr bool takes_others = true; ///< all objects of this type are one heap
 
     static void *malloc(std::size_t size) { return it().malloc(size); }
     static void free(void *p) { it().free(p); }
@@ -78,7 +80,7 @@ public:
         return it().calloc(count, size);
     }
 
-    /// Whether p is a block of the shared heap, of whatever name.
+    /// Whether p is a block of the shared heap, allocated through any UniqueHeap of this type.
     static bool shared_heap_owns(const void *p)
         requires OwningHeap<Super>
     {
@@ -91,8 +93,10 @@ public:
         return it().remaining();
     }
 
-    /// For who forks, by several names if need be; after the locks of the heaps above. One of those may pass it on (SizeHeader,
-    /// Ansi): two that lock by themselves would have this lock between theirs, and the fork may never come.
+    /// Locks the shared heap before a fork, after the locks of the heaps above. The forking thread may call it through
+    /// several UniqueHeaps: the first call locks and the last one unlocks. Only layers without locks of their own pass
+    /// the call on (SizeHeader, Ansi): two layers with locks would take this lock between theirs, and the fork could
+    /// deadlock.
     static void lock_all()
         requires sync::ForkLocks<Super>
     {
@@ -114,7 +118,7 @@ private:
         return the_.object;
     }
 
-    /// Alike in all files: compilers write types without the tags of their binary interface.
+    /// A hash of the type's name, equal in all source files: compilers print types without their ABI tags.
     static consteval std::uint64_t name() {
         std::uint64_t hash = 0;
         for (const char *c = __PRETTY_FUNCTION__; *c != 0; ++c) {
@@ -124,7 +128,7 @@ private:
     }
 
     static inline constinit Immortal<Super> the_{};
-    static inline constinit thread_local unsigned held_ = 0; ///< across a fork, by the thread that does
+    static inline constinit thread_local unsigned held_ = 0; ///< calls of lock_all() by the thread that forks
 };
 
 template <class Tag = void>

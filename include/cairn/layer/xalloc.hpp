@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// XallocHeap: blocks of a stack that may be freed in any order. free marks a block; its memory is there again
+// XallocHeap: blocks of a stack that may be freed in any order. free marks a block as free; its memory can be reused
 // when all younger blocks are free too.
 //
 //     Compose<MmapHeap, FixedStack<30_MiB>, Xalloc>   // the document's: one piece of memory, a limit
@@ -9,13 +9,13 @@
 // Adds:    freeing in any order, and with it a Heap; getSize (SizeRecord), clear, owns; remaining and reset
 //          where the stack below has them.
 // Needs:   a stack (StackHeap).
-// Keeps:   the next block comes right after the last one that is in use. getSize is what was asked for. As long
-//          as the youngest block stays, nothing that was freed is used again: for blocks that come and go like
-//          the frames of a stack, not for general use.
+// Keeps:   a new block is placed right after the last block in use. getSize returns the requested size. While the
+//          youngest block is in use, no freed block is reused: this layer is for blocks that come and go like the
+//          frames of a stack, not for general use.
 // Threads: one at a time.
-// Errors:  nullptr from below, and when size and header do not fit into a size_t. A build with assertions stops
-//          at a block that is freed twice.
-// Cost:    16 bytes a block; a few instructions each way, and a step for each block that becomes free.
+// Errors:  nullptr from below, and when size and header do not fit into a size_t. In a build with assertions a double
+//          free ends the process.
+// Cost:    16 bytes a block; a few instructions each way, and a step for each block whose memory becomes reusable.
 // Source:  Heap Layers, section 5.1: XallocHeap, after the allocator of 197.parser.
 #pragma once
 
@@ -92,7 +92,8 @@ public:
 
     static std::size_t getSize(void *p) { return record_of(p)->size_and_free >> 1; }
 
-    /// Of a block of nothing only while a younger one lies right behind it: where it lies another heap's may begin.
+    /// Whether p is a block of this heap. True for an empty block only while a younger block lies right behind it: at
+    /// its address a block of another heap may begin.
     bool owns(const void *p) const {
         return detail::owns_behind_header<Super>(*this, p, sizeof(XallocRecord));
     }
@@ -108,7 +109,7 @@ private:
     static XallocRecord *record_of(void *p) { return static_cast<XallocRecord *>(p) - 1; }
     static bool is_free(const XallocRecord *block) { return (block->size_and_free & 1) != 0; }
 
-    XallocRecord *youngest_ = nullptr; ///< the last block; never a free one
+    XallocRecord *youngest_ = nullptr; ///< the last block; it is in use
 };
 
 struct Xalloc {
