@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// AnsiHeap: what C asks of malloc, free, calloc and realloc, on a heap that knows less.
+// AnsiHeap: malloc, free, calloc and realloc as the C standard requires them, on a heap with fewer guarantees.
 //
-// Adds:    a block of its own for malloc(0); free(nullptr); calloc that notices an overflow; reallocate with
-//          C's cases (a null pointer, a size of 0, failure leaves the block as it was); malloc_zeroed.
-//          memalign, owns and clear where the heap below has them.
-// Needs:   a heap that knows the size of a block.
-// Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block
-//          can not overflow. errno is left to the C interface.
+// Adds:    a distinct block for malloc(0); free(nullptr); calloc with a check of overflow; reallocate with the cases of
+//          C (a null pointer; a size of 0; failure leaves the block unchanged); malloc_zeroed. memalign, owns and clear
+//          where the heap below has them.
+// Needs:   a heap with getSize.
+// Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block cannot
+//          overflow. The C interface sets errno, not this layer.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
-// Errors:  nullptr; never for a block that gets shorter, if the heap below has no reallocate of its own.
+// Errors:  nullptr; never for a block that becomes shorter, if the heap below has no reallocate.
 // Cost:    two comparisons a malloc, one a free. reallocate keeps the block if the new size fills at least
 //          half of it.
 // Source:  Heap Layers, Table 1: ANSIWrapper. ISO C17, section 7.22.3.
@@ -111,7 +111,7 @@ public:
 private:
     static constexpr std::size_t max_size_ = PTRDIFF_MAX;
 
-    /// Two blocks of one byte never share an address; two of none might.
+    /// malloc(0) asks for a byte: two blocks of one byte have different addresses, two empty blocks might not.
     static constexpr std::size_t some(std::size_t size) { return size == 0 ? 1 : size; }
 
     void *fit(void *p, std::size_t size) {

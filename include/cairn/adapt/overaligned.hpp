@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Over-aligned blocks from any heap, for the C++ adaptors, which say the alignment again when they free.
+// Over-aligned blocks from any heap, for the C++ adaptors, which pass the alignment again when they free a block.
 //
-// Adds:    malloc_aligned and free_aligned, a pair: free with the alignment that was asked for.
-// Needs:   a heap; its memalign where it has one.
-// Keeps:   up to the heap's own alignment they are its malloc and free. A block is at least as large as its
-//          alignment: a malloc need not align what is smaller.
+// Adds:    malloc_aligned and free_aligned: a block of the one is freed by the other, with the same alignment.
+// Needs:   a heap; its memalign is used where it has one.
+// Keeps:   up to the heap's own alignment they call its malloc and free. A block is at least as long as its alignment,
+//          because malloc need not align shorter blocks.
 // Threads: those of the heap.
 // Errors:  nullptr.
-// Cost:    without memalign: `wanted` bytes more, in which the word before the block says where the heap's
-//          block starts.
+// Cost:    without memalign: `wanted` bytes more; the word before the block holds the address of the heap's block.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
@@ -35,7 +34,7 @@ void *malloc_aligned(H &heap, std::size_t wanted, std::size_t size) {
         if (base == nullptr) {
             return nullptr;
         }
-        // The next multiple, never `base` itself: alignment_of<H> bytes at least lie before it.
+        // The next multiple above `base`, never `base` itself: at least alignment_of<H> bytes lie before it.
         const std::size_t offset = align_down(address_of(base), wanted) + wanted - address_of(base);
         auto *const block = reinterpret_cast<void **>(static_cast<char *>(base) + offset);
         block[-1] = base;

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// PerClassHeap: a class whose objects live on a heap of their own. The class itself is not changed:
+// PerClassHeap: a class whose objects are allocated on a heap of their own. The class itself is not changed:
 //
 //     class FasterFoo : public PerClassHeap<Foo, Compose<MmapHeap, Bump<>, Freelist>> { ... };
 //
 // Adds:    operator new and delete in every form, for the objects of `Object` and of classes derived from it.
-// Needs:   a class that is not final; a heap, one for all objects, shared as UniqueHeap shares it. `Takes` says
-//          what it takes: only objects of exactly this class's size and alignment (`one_size`: pools), or
-//          everything (`any_size`), arrays and larger derived classes too. What it does not take goes to the
-//          global operator new.
-// Keeps:   what delete does follows from size and alignment as new had them, so each object goes back to where
-//          it came from. As always in C++, deleting through a base needs its destructor to be virtual. A heap
-//          that could not tell whose block it is when a constructor throws (a pool that is not owning) has no
-//          nothrow form, and then loses the block of an over-aligned object.
+// Needs:   a class that is not final; a heap, which all objects share through a UniqueHeap. `Takes` says which requests
+//          go to the heap: only objects of exactly this class's size and alignment (`one_size`: pools), or all requests
+//          (`any_size`), also arrays and larger derived classes. Other requests go to the global operator new.
+// Keeps:   delete decides by size and alignment, as new did, so each object is freed where it was allocated. As always
+//          in C++, deleting through a base class needs a virtual destructor. When a constructor throws, operator delete
+//          gets no size: with a pool that is not owning the nothrow forms are missing for this reason, and the block of
+//          an over-aligned object is lost.
 // Threads: those of the heap.
-// Errors:  std::bad_alloc; nullptr of the nothrow forms. The heap being out of memory calls no new-handler.
-// Cost:    the heap's. The size is known to the compiler where the class is.
+// Errors:  std::bad_alloc; nullptr of the nothrow forms. When the heap is out of memory no new-handler is called.
+// Cost:    that of the heap. The compiler knows the size where it knows the class.
 // Source:  Heap Layers, section 3.1: PerClassHeap.
 #pragma once
 
@@ -35,10 +34,10 @@ enum class PerClassTakes { one_size, any_size };
 template <class Object, Heap H, PerClassTakes Takes = PerClassTakes::one_size>
     requires(std::is_class_v<Object> && !std::is_final_v<Object>)
 class PerClassHeap : public Object {
-    /// A tag without the name of H, which is another one in files with assertions.
+    /// A tag that does not contain the name of H, which differs in files with assertions.
     using Shared = UniqueHeap<H, std::integral_constant<PerClassTakes, Takes> Object::*>;
     static constexpr bool any_size_ = Takes == PerClassTakes::any_size;
-    /// The heap can say whether an object is its own.
+    /// Whether operator delete can decide without a size where an object is freed.
     static constexpr bool heap_owns_its_blocks_or_takes_any_size_ =
         any_size_ || (OwningHeap<H> && (AlignedHeap<H> || alignof(Object) <= alignment_of<H>));
 
@@ -80,7 +79,7 @@ public:
     {
         return try_get(size, wanted);
     }
-    // For a constructor that throws in a nothrow new: nobody says the size.
+    // Called when a constructor throws in a nothrow new: the size is not passed.
     static void operator delete(void *p, const std::nothrow_t &) noexcept
         requires heap_owns_its_blocks_or_takes_any_size_
     {
@@ -102,8 +101,9 @@ public:
         put(p, wanted);
     }
 
-    // For a constructor that throws in the new of an over-aligned object, which looks for this form and no other. A
-    // template, or delete would call it, without the size; inlined, or g++ warns of it at -O0 as no match for new.
+    // Called when a constructor throws in the new of an over-aligned object; the compiler uses this form and no other.
+    // A template, because delete would otherwise prefer it, without the size; inlined, because g++ -O0 would otherwise
+    // warn that it does not match new.
     template <std::same_as<std::align_val_t> A>
         requires heap_owns_its_blocks_or_takes_any_size_
     CAIRN_INLINE static void operator delete(void *p, A wanted) noexcept {
@@ -115,12 +115,12 @@ public:
         put(p, wanted);
     }
 
-    // The forms above hide this one: an object in memory that is there already.
+    // Placement new, which the forms above would hide.
     static void *operator new(std::size_t, void *where) noexcept { return where; }
     static void operator delete(void *, void *) noexcept {}
 
 private:
-    /// What the forms without an alignment stand for.
+    /// The alignment of the forms that have no parameter for it.
     static constexpr std::align_val_t plain_{__STDCPP_DEFAULT_NEW_ALIGNMENT__};
 
     static constexpr bool takes(std::size_t size, std::align_val_t wanted) {
@@ -128,7 +128,8 @@ private:
         return any_size_ || (size == sizeof(PerClassHeap) && wanted == (own > plain_ ? own : plain_));
     }
 
-    /// What is asked of the heap: a pool of small objects need not be aligned for larger ones.
+    /// The alignment that is requested of the heap: blocks of a pool of small objects need not be aligned for larger
+    /// ones.
     static constexpr std::size_t alignment_here(std::align_val_t wanted) {
         return any_size_ ? static_cast<std::size_t>(wanted) : alignof(PerClassHeap);
     }

@@ -2,10 +2,10 @@
 //
 // HeapResource: a heap as a std::pmr::memory_resource.
 //
-// Adds:    any heap under std::pmr::vector and the like, chosen at run time.
-// Needs:   a heap that lives longer than the resource: it is referred to, not owned.
-// Keeps:   every alignment is honoured. Two resources are equal if they refer to one heap; with -fno-rtti, which tells no type, each only
-//          equals itself.
+// Adds:    any heap for std::pmr::vector and other containers, chosen at run time.
+// Needs:   a heap that outlives the resource: the resource refers to it and does not own it.
+// Keeps:   every alignment is honoured. Two resources are equal if they refer to one heap; with -fno-rtti, where types
+//          cannot be compared, a resource is equal to itself only.
 // Threads: those of the heap.
 // Errors:  std::bad_alloc.
 // Cost:    a virtual call.

@@ -3,11 +3,11 @@
 // StdAllocator: a heap for the containers of the standard library.
 //
 // Adds:    allocate and deallocate of T, for std::vector<T, StdAllocator<T, H>> and the like.
-// Needs:   a heap that lives longer than what is allocated from it: it is referred to, not owned.
-// Keeps:   two are equal if they refer to one heap. Over-aligned types are aligned. A container stays on its heap:
-//          what is assigned to it is copied, or moved one by one, where the other one is on another heap; two
-//          that are swapped must be on one heap. So it is with std::pmr too; but a new container that is made as
-//          a copy of another one is on the same heap as that.
+// Needs:   a heap that outlives the containers on it: an allocator refers to the heap and does not own it.
+// Keeps:   two allocators are equal if they refer to one heap. Over-aligned types are aligned. A container stays on its
+//          heap: when a container on another heap is assigned to it, the elements are copied, or moved one by one; two
+//          containers that are swapped must be on one heap. This is as with std::pmr; but a copy-constructed container
+//          is on the heap of the original.
 // Threads: those of the heap.
 // Errors:  std::bad_alloc; std::bad_array_new_length if n objects do not fit into a size_t.
 // Cost:    a pointer in the container.
@@ -30,7 +30,7 @@ public:
     using propagate_on_container_swap = std::false_type;
     using is_always_equal = std::false_type;
 
-    // Not explicit, as that of std::pmr::polymorphic_allocator: a container is constructed from the heap.
+    // Not explicit, as that of std::pmr::polymorphic_allocator: a container can be constructed from a heap.
     StdAllocator(H &heap) noexcept : heap_(&heap) {}
     template <class U>
     StdAllocator(const StdAllocator<U, H> &other) noexcept : heap_(&other.heap()) {}

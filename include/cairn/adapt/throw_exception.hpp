@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// ThrowExceptionHeap: std::bad_alloc instead of nullptr, for who can not go on without the memory.
+// ThrowExceptionHeap: throws std::bad_alloc instead of returning nullptr.
 //
-// Adds:    the exception. It has exactly the capabilities of the heap below.
-// Needs:   a heap. Not for use inside a malloc: a thrown exception is allocated.
-// Keeps:   no operation returns nullptr, but for a request of no bytes, where nullptr is an answer and no lack
-//          of memory. A block whose reallocate throws is as it was.
+// Adds:    the exception. The layer has exactly the capabilities of the heap below.
+// Needs:   a heap. Not for use inside a malloc: the C++ runtime allocates the exception object.
+// Keeps:   no operation returns nullptr, except for a request of 0 bytes, where nullptr does not mean out of memory. A
+//          block whose reallocate throws is unchanged.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
 // Errors:  std::bad_alloc.
 // Cost:    a comparison.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// FallbackHeap: tries two heaps in order.
+// FallbackHeap: asks a second heap when the first one is out of memory.
 //
-// Adds:    what First has no memory for, by nullptr or std::bad_alloc, is asked of Second. getSize, memalign, owns and clear
-//          where both heaps have them.
-// Needs:   a heap that can tell its own blocks: First, else Second.
-// Keeps:   a block goes back where it came from.
+// Adds:    a request for which First returns nullptr or throws std::bad_alloc goes to Second. getSize, memalign, owns
+//          and clear where both heaps have them.
+// Needs:   a heap that owns() its blocks: First, or else Second.
+// Keeps:   a block is freed to the heap that it came from.
 // Threads: one at a time.
-// Errors:  nullptr when both have nothing, or what Second throws.
-// Cost:    `owns` for free.
-// Source:  ours; nullptr as an answer, by which it can be (Heap Layers, section 3, the first guideline).
+// Errors:  nullptr when both heaps are out of memory, or the exception of Second.
+// Cost:    a call of `owns` for each free.
+// Source:  ours; it relies on heaps that report out of memory by nullptr (Heap Layers, section 3, the first guideline).
 #pragma once
 
 #include <cairn/core/concepts.hpp>
@@ -28,13 +28,13 @@ public:
     static constexpr std::size_t alignment = std::min(alignment_of<First>, alignment_of<Second>);
 
     FallbackHeap() = default;
-    /// Arguments are for the first heap.
+    /// The arguments are passed to the first heap.
     template <class A, class... B>
         requires std::constructible_from<First, A, B...>
     explicit FallbackHeap(A &&a, B &&...b) : first_(std::forward<A>(a), std::forward<B>(b)...) {}
 
     void *malloc(std::size_t size) {
-        size = std::max<std::size_t>(size, 1); // a block of nothing may have no place that its heap owns
+        size = std::max<std::size_t>(size, 1); // a heap may not own the address of an empty block
         void *const block = platform::null_for_bad_alloc([&] { return first_.malloc(size); });
         return block != nullptr ? block : second_.malloc(size);
     }
@@ -87,7 +87,7 @@ private:
     First first_;
 };
 
-/// As a stage: what is below is asked when First has nothing.
+/// The stage: the heap below is asked when First is out of memory.
 template <class First>
 struct Fallback {
     template <class Second>

@@ -2,15 +2,16 @@
 //
 // HybridHeap: one heap for requests of up to Threshold bytes, another for larger ones.
 //
-// Adds:    the choice. getSize where blocks tell their size; owns and clear where both heaps have them.
-// Needs:   a way to know whose a block is: both heaps record sizes in the same way (SameSizeRecord), and the
-//          small one does not round a request up to more than Threshold; or the small one can tell its own
-//          (OwningHeap). Where both hold, the size is looked at.
-// Keeps:   a block goes back where it came from. No request is passed to the other heap when one is out of
-//          memory. A build with assertions stops at a small block whose size is above Threshold.
+// Adds:    the choice between the two heaps. getSize where blocks record their size; owns and clear where both heaps
+//          have them.
+// Needs:   a way to tell the blocks of the two heaps apart: both record sizes in the same way (SameSizeRecord), and the
+//          small one does not round a request up to more than Threshold; or the small one owns() its blocks
+//          (OwningHeap). Where both hold, the size decides.
+// Keeps:   a block is freed to the heap that it came from. When the heap that was asked is out of memory, the other one
+//          is not asked. In a build with assertions a small block whose size is above Threshold ends the process.
 // Threads: one at a time.
 // Errors:  nullptr from the heap that was asked.
-// Cost:    a comparison for malloc, the size or the small heap's `owns` for free.
+// Cost:    a comparison for each malloc; getSize, or `owns` of the small heap, for each free.
 // Source:  Heap Layers, Table 1: HybridHeap.
 #pragma once
 
@@ -39,7 +40,7 @@ public:
 
     void *malloc(std::size_t size) {
         if constexpr (!by_size_) {
-            size = std::max<std::size_t>(size, 1); // a block of nothing may have no place that its heap owns
+            size = std::max<std::size_t>(size, 1); // a heap may not own the address of an empty block
         }
         if (size > Threshold) {
             return big_.malloc(size);
@@ -94,7 +95,7 @@ private:
     Small small_;
 };
 
-/// As a stage: what is below takes the large requests.
+/// The stage: the heap below serves the large requests.
 template <std::size_t Threshold, class Small>
 struct Hybrid {
     template <class Big>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// SegHeap: segregated fits. Free blocks wait in a bin for each size class; a request that its own bin can not
-// serve is served by a larger one's.
+// SegHeap: segregated fits. Each size class has a bin of free blocks; when the bin of a request is empty, a block from
+// the bin of a larger class is used.
 //
-// Adds:    reuse of blocks for smaller requests; remove(p), which takes a free block out again. getSize. owns
-//          and clear where the heap below has them.
-// Needs:   a heap whose blocks tell their size; Classes, a generator of size classes; Bin, a dictionary.
-// Keeps:   a free block is in the largest class that it can serve wholly, so any block of a bin does for any
-//          request of its class. A request looks at the first `probes` blocks of the class below first, where
-//          a block may fit more closely, then takes the smallest class that has a block: best fit to within a class,
-//          but for what lies behind `probes` blocks that do not fit. That is passed over, for a larger block, or above all
-//          classes for more from below.
-//          Destroying the heap gives the held blocks back.
+// Adds:    reuse of blocks for smaller requests; remove(p), which takes a free block out of its bin. getSize. owns and
+//          clear where the heap below has them.
+// Needs:   a heap whose blocks record their size; Classes, a generator of size classes; Bin, a dictionary.
+// Keeps:   a free block is in the bin of the largest class whose size it has, so every block of a bin fits every
+//          request of the class. For a request between two class sizes, malloc first searches the first `probes` blocks
+//          of the class below, where a block may fit more closely, then takes a block of the smallest class that has
+//          one: best fit to within a class. A fitting block behind `probes` blocks that do not fit is not found; then a
+//          larger block is used, or, above all classes, memory of the heap below. Destroying the heap gives the held
+//          blocks back.
 // Threads: one at a time.
-// Errors:  nullptr when no bin has a block and the heap below has nothing.
-// Cost:    class_of each way, a search in a bitmap for malloc; getSize, which may be asked of a free block.
+// Errors:  nullptr when no bin has a block that fits and the heap below is out of memory.
+// Cost:    class_of each way, a search in a bitmap for malloc; getSize, which is also called for free blocks.
 // Source:  Heap Layers, section 6.2: SegHeap searches all of its heaps for available memory. StrictSegHeap is
 //          combine/segregated.hpp.
 #pragma once
@@ -37,7 +37,8 @@ public:
     static constexpr bool marks = MayMark<Super>, joins = Joins<Super>, takes_others = KeepsOthers<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr unsigned probes = 16;
-    /// The least size of a free block: it has room for the links, and a class. Requests of less are rounded up.
+    /// The smallest size of a free block, which has room for the links and has a class. Smaller requests are rounded
+    /// up.
     static constexpr std::size_t smallest = std::max<std::size_t>(Bin::smallest, Classes::size_of(0));
 
     SegHeap() = default;
@@ -128,7 +129,7 @@ private:
         return block;
     }
 
-    /// The first class from c on whose bin is not empty; count_ or more if there is none.
+    /// The smallest class from c on whose bin is not empty; count_ or more if there is none.
     unsigned next_filled(unsigned c) const {
         unsigned word = c / 64;
         std::uint64_t bits = filled_[word] & (~std::uint64_t{0} << c % 64);
@@ -142,7 +143,7 @@ private:
     }
 
     Bin bins_[Classes::count];
-    std::uint64_t filled_[words_] = {}; ///< a bit a class: its bin is not empty
+    std::uint64_t filled_[words_] = {}; ///< one bit a class: its bin is not empty
 };
 
 template <class Classes, class Bin = DoublyLinked>

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// SegregatedHeap: strict segregated fits. Each size class has a heap of its own; no block is split or joined.
+// SegregatedHeap: strict segregated fits. Each size class has its own heap; no block is split or joined.
 //
-// Adds:    size classes: every request up to Classes::largest is rounded up to its class and served by that
-//          class's heap, larger ones by Big. getSize; clear where both heaps have it.
-// Needs:   Little and Big that record sizes in one way, found from the block alone (SameSizeRecord), and
-//          exactly: a block of a class says the size of the class. Classes: a generator of
-//          include/cairn/sizeclass/.
-// Keeps:   each little heap sees requests of one size, so a list of free blocks is enough for it. A build with
-//          assertions stops at a little heap whose block says another size: it would be freed to another class.
+// Adds:    size classes: every request up to Classes::largest is rounded up to its class and served by the heap of that
+//          class, larger requests by Big. getSize; clear where both heaps have it.
+// Needs:   Little and Big that record sizes in the same way (SameSizeRecord) and exactly: getSize of a block of a class
+//          is the size of the class. Classes: a generator of include/cairn/sizeclass/.
+// Keeps:   each little heap gets requests of one size, so a free list is enough for it. In a build with assertions a
+//          block of a little heap with another recorded size ends the process: it would be freed to another class.
 // Threads: one at a time.
-// Errors:  nullptr from the heap that was asked; a class never takes from another.
+// Errors:  nullptr from the heap that was asked; a class never uses blocks of another class.
 // Cost:    class_of each way.
 // Source:  Heap Layers, section 6.1 and Figure 5: StrictSegHeap.
 #pragma once
@@ -39,7 +38,7 @@ public:
             return malloc_big(size);
         }
         const unsigned c = Classes::class_of(size);
-        if (c >= Classes::count) { // proved by the generator; the heap below need not check the size again
+        if (c >= Classes::count) { // never; tells the compiler what the generator proves
             __builtin_unreachable();
         }
         void *const block = little_[c].malloc(Classes::size_of(c));
@@ -73,15 +72,15 @@ public:
     }
 
 private:
-    // Not inlined, so that what they need is not prepared on the way of the small ones.
+    // Not inlined: so the path of small requests saves no registers for these calls.
     CAIRN_NOINLINE void *malloc_big(std::size_t size) { return big_.malloc(size); }
     CAIRN_NOINLINE void free_big(void *p) { big_.free(p); }
 
-    Little little_[Classes::count]; ///< first: the offset of a class's heap is one of the array
+    Little little_[Classes::count]; ///< the first member: the offset of a class's heap needs no addition
     Big big_;
 };
 
-/// As a stage: what is below takes the large requests.
+/// The stage: the heap below serves the large requests.
 template <class Classes, class Little>
 struct Segregated {
     template <class Big>

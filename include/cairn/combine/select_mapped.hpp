@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// SelectMappedHeap: large blocks come from a heap of mappings, which a bit in their tag tells, the others from
-// the heap below.
+// SelectMappedHeap: large requests go to a heap of mappings, other requests to the heap below. The mark in the boundary
+// tag tells the blocks of the two apart.
 //
-// Adds:    the choice: requests of `From` bytes and more go to Mapped. When one heap has nothing, the other
-//          one is asked. getSize, memalign, reallocate, malloc_zeroed. clear and owns where both have them.
-// Needs:   two heaps with boundary tags; Mapped marks its blocks, the one below marks none (MayMark). Both have memalign,
-//          the one below reallocate too.
-// Keeps:   a block goes back where it came from.
+// Adds:    the choice: requests of `From` bytes and more go to Mapped. When one heap is out of memory, the other one is
+//          asked. getSize, memalign, reallocate, malloc_zeroed. clear and owns where both heaps have them.
+// Needs:   two heaps with boundary tags: Mapped marks all its blocks, the heap below marks none (MayMark). Both have
+//          memalign; the heap below also has reallocate.
+// Keeps:   a block is freed to the heap that it came from.
 // Threads: one at a time.
-// Errors:  nullptr when both have nothing.
-// Cost:    a comparison for malloc, a bit of the tag for free.
-// Source:  Heap Layers, section 6.2 and Figure 7: SelectMmapHeap. HybridHeap tells blocks by their size, but a
-//          block that could not be split any more may be larger than it was asked for.
+// Errors:  nullptr when both heaps are out of memory.
+// Cost:    a comparison for each malloc, a bit test of the tag for each free.
+// Source:  Heap Layers, section 6.2 and Figure 7: SelectMmapHeap. The size of a block, by which HybridHeap decides,
+//          does not tell the heaps apart here: a block whose rest is too short to be split off is longer than
+//          requested.
 #pragma once
 
 #include <cairn/core/move_block.hpp>
@@ -33,8 +34,8 @@ class SelectMappedHeap : private Super {
 public:
     using Super::Super;
     using SizeRecord = BoundaryTag;
-    static constexpr bool marks =
-        true; ///< so it stands on no other one: whose a marked block is none could tell
+    /// So no second SelectMappedHeap stands on this one: it could not tell whose a marked block is.
+    static constexpr bool marks = true;
     static constexpr bool joins = Joins<Super>;
     static constexpr std::size_t alignment = std::min(alignment_of<Super>, alignment_of<Mapped>);
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// ThresholdHeap: quicklists of small blocks before a heap that joins what it gets. Small blocks are joined
-// late, and only when it may help.
+// ThresholdHeap: quicklists of small blocks above a heap that joins freed blocks. Small blocks are joined late, and
+// only when this may help.
 //
-// Adds:    a list of freed blocks for each small class. A request of `Trigger` bytes or more first gives all
-//          of them to the heap below, in the hope that they become one large block; so does a request that the
-//          heap below has no memory for, which is then tried again. getSize; consolidate. memalign,
-//          reallocate, owns and clear where the heap below has them.
-// Needs:   a heap whose blocks tell their size; Small, a generator of size classes whose sizes are those of
-//          blocks of the heap below, so that a list's blocks are alike.
-// Keeps:   a block of a list serves any request of its class. Destroying the heap gives the blocks below.
+// Adds:    a list of freed blocks for each small class. A request of `Trigger` bytes or more first frees all listed
+//          blocks to the heap below, which may join them to a large block; so does a request for which the heap below
+//          is out of memory, and then the request is tried again. getSize; consolidate. memalign, reallocate, owns and
+//          clear where the heap below has them.
+// Needs:   a heap whose blocks record their size; Small, a generator of size classes whose sizes are sizes of blocks of
+//          the heap below, so that all blocks of a list have one size.
+// Keeps:   every block of a list fits every request of its class. Destroying the heap frees the listed blocks.
 // Threads: one at a time.
 // Errors:  nullptr from below.
-// Cost:    a few instructions for a small block; what is in the lists is not bounded between two triggers.
+// Cost:    a few instructions for a small block; the length of the lists between two triggers is not bounded.
 // Source:  Heap Layers, sections 2.1 and 6.2, Figure 7: LeaHeap's ThresholdHeap with the small StrictSegHeap,
 //          whose memory is the medium heap's.
 #pragma once
@@ -66,7 +66,7 @@ public:
         holding_ = true;
     }
 
-    /// Gives all blocks of the lists to the heap below.
+    /// Frees all listed blocks to the heap below.
     void consolidate() {
         if (!holding_) {
             return;
@@ -119,7 +119,7 @@ private:
     static_assert(Small::size_of(0) >= sizeof(Link),
                   "a block of the smallest class has room for a list's link");
 
-    /// What the lists hold may be all that is missing.
+    /// Calls ask(), and if it returns nullptr, frees the listed blocks and calls it once more.
     template <class F>
     void *twice(F ask) {
         void *block = ask();
@@ -131,7 +131,7 @@ private:
     }
 
     Link *lists_[Small::count] = {};
-    bool holding_ = false; ///< some list may have a block
+    bool holding_ = false; ///< a list may have a block
 };
 
 template <class Small, std::size_t Trigger>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// SizeClasses: what a generator of size classes must offer, for the layers that are parametrised with one.
+// SizeClasses: the concept of a generator of size classes, a parameter of many layers.
 //
 // Needs:   nothing.
 // Threads: a concept.
 // Cost:    none.
-// Source:  Heap Layers, Figure 5: getSizeClass and getClassMaxSize, given to StrictSegHeap.
+// Source:  Heap Layers, Figure 5: getSizeClass and getClassMaxSize, parameters of StrictSegHeap.
 #pragma once
 
 #include <concepts>
@@ -22,8 +22,8 @@ concept SizeClasses = requires(std::size_t n) {
     { C::count } -> std::convertible_to<std::size_t>;
 } && C::size_of(C::count - 1) == C::largest;
 
-/// The largest class with size_of(c) <= n, where a free block of n bytes serves any request. Class 0
-/// for less than size_of(0): the caller has no such blocks.
+/// The largest class with size_of(c) <= n: a free block of n bytes fits any request of that class. 0 for n <
+/// size_of(0); callers have no such blocks.
 template <SizeClasses Classes>
 constexpr unsigned class_below(std::size_t n) {
     if (n >= Classes::largest) {
@@ -33,8 +33,8 @@ constexpr unsigned class_below(std::size_t n) {
     return c > 0 && Classes::size_of(c) > n ? c - 1 : c;
 }
 
-/// Blocks of one class behind each other, from a page on, are aligned to `alignment`, the least size that is asked for;
-/// and those of the class of a power of two to that power, if it is not above a page.
+/// Adjacent blocks of one class, the first of which begins at a page, are aligned to `alignment`, the smallest size
+/// that is requested; and blocks of a class whose size is a power of two are aligned to that size, up to a page.
 template <SizeClasses Classes>
 constexpr bool aligns_blocks(std::size_t alignment) {
     if (Classes::largest < alignment) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Geometric size classes: a table made by the compiler, with its proofs.
+// Geometric size classes: a table computed and verified by the compiler.
 //
 // Adds:    the sizes, the class of a size, and the worst internal fragmentation.
 // Needs:   nothing.
-// Keeps:   class_of(n) is the smallest class that holds n bytes; sizes rise; each class above 8 bytes is a
-//          multiple of 16 (so a block has the alignment that malloc owes); from `fine_limit` on a block is at
-//          most 1 + 1/steps times the request, below it at most 15 bytes larger.
+// Keeps:   class_of(n) is the smallest class of at least n bytes; sizes rise; each class above 8 bytes is a multiple of
+//          16 (so a block has the alignment that C requires of malloc); from `fine_limit` on a block is at most 1 +
+//          1/steps times as long as requested, below it at most 15 bytes longer.
 // Threads: constants.
 // Cost:    class_of is one load up to `table_limit`, some ten instructions above it.
 // Source:  Hoard, section 3: size classes a power of b apart bound internal fragmentation by b; section 5: b = 1.2.
@@ -38,7 +38,7 @@ private:
     static constexpr unsigned log_fine = log2_exact(fine_limit);
     static constexpr unsigned fine_classes = static_cast<unsigned>(Steps) + 1; // 8, and the multiples of 16
 
-    /// The class of n > fine_limit, by arithmetic.
+    /// The class of n, n > fine_limit, computed without the table.
     static constexpr unsigned coarse_class_of(std::size_t n) {
         const unsigned doubling = log2_floor(n - 1); // 2^doubling < n <= 2^(doubling + 1)
         const auto step =
@@ -73,26 +73,28 @@ private:
     }();
 
 public:
-    /// n <= table_limit. 0 bytes go to the smallest class.
+    /// The class of n, n <= table_limit, from the table; the smallest class for n = 0.
     static constexpr unsigned small_class_of(std::size_t n) { return table[(n + 7) / 8]; }
 
-    /// n <= largest.
+    /// The class of n, n <= largest.
     static constexpr unsigned class_of(std::size_t n) {
         return n <= TableLimit ? small_class_of(n) : coarse_class_of(n);
     }
 
-    /// The size to ask for instead of n, so that the block is aligned in a superblock that is: there is a class for each
-    /// multiple of a power of two, or the next one is a multiple too. n and alignment, a power of two, <= largest.
+    /// The size to request instead of n for a block whose address is a multiple of `alignment`, in a superblock whose
+    /// first block is so aligned: n rounded up to a multiple of `alignment` has a class of its own, or the next larger
+    /// class is a multiple too. n and alignment, a power of two, are at most `largest`.
     static constexpr std::size_t aligned_size(std::size_t n, std::size_t alignment) {
         return align_up(n == 0 ? 1 : n, alignment);
     }
 
-    /// The smallest class that holds n bytes and whose blocks are aligned. As above.
+    /// The smallest class of at least n bytes whose blocks are aligned to `alignment`. n and alignment, a power of two,
+    /// are at most `largest`.
     static constexpr unsigned aligned_class_of(std::size_t n, std::size_t alignment) {
         return class_of(aligned_size(n, alignment));
     }
 
-    /// The largest block size / request over all requests from fine_limit on, in thousandths.
+    /// The largest ratio of block size to request over all requests from fine_limit on, in thousandths.
     static constexpr std::size_t worst_ratio_permille = [] {
         std::size_t worst = 0;
         for (unsigned c = class_of(fine_limit); c < count; ++c) {

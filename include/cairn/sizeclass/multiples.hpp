@@ -4,8 +4,8 @@
 //
 // Adds:    First, First + Step, and so on, up to the first class that holds Largest bytes.
 // Needs:   nothing.
-// Keeps:   class_of(n) is the smallest class that holds n bytes, so a block above First has less than Step
-//          bytes too many.
+// Keeps:   class_of(n) is the smallest class of at least n bytes, so a block longer than First is longer than requested
+//          by less than Step.
 // Threads: constants.
 // Cost:    class_of is an addition, a shift and a comparison.
 // Source:  Heap Layers, section 2.1: a linked list for each multiple of 8 bytes below 64.
@@ -27,7 +27,7 @@ struct MultipleClasses {
 
     static constexpr std::size_t size_of(unsigned c) { return First + c * Step; }
 
-    /// n <= largest. 0 bytes go to the smallest class.
+    /// The class of n, n <= largest; the smallest class for n = 0.
     static constexpr unsigned class_of(std::size_t n) {
         return n <= First ? 0 : static_cast<unsigned>((n - First + Step - 1) / Step);
     }
@@ -45,7 +45,7 @@ private:
     static_assert(proved, "class_of must be the smallest class that holds the size");
 };
 
-/// A list for each multiple of 8 bytes.
+/// A class for each multiple of 8 bytes.
 template <std::size_t Largest>
 using MultiplesOf8 = MultipleClasses<8, 8, Largest>;
 

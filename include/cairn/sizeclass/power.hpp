@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Power size classes: each class is a power of b, rounded to where blocks may lie.
+// Power size classes: each class is a power of b, rounded to a multiple of the alignment.
 //
 // Adds:    the sizes, the class of a size, and the worst internal fragmentation.
 // Needs:   b = Numerator / Denominator, 1 < b <= 2; Largest, a multiple of 16.
-// Keeps:   class_of(n) is the smallest class that holds n bytes; sizes rise; each class above 8 bytes is a
-//          multiple of 16 (so a block has the alignment that malloc owes); a block is at most b times the
-//          request, or at most 15 bytes larger.
+// Keeps:   class_of(n) is the smallest class of at least n bytes; sizes rise; each class above 8 bytes is a multiple of
+//          16 (so a block has the alignment that C requires of malloc); a block is at most b times as long as
+//          requested, or at most 15 bytes longer.
 // Threads: constants.
 // Cost:    class_of is one load; the table has a byte for each 8 bytes up to Largest.
 // Source:  Hoard, section 3: size classes a power of b apart; section 5: b = 1.2.
@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-/// 8, 16, then each b times the one before, cut to a multiple of 16 (at least 16 more), up to Largest.
+/// 8, 16, then each b times the previous one, rounded down to a multiple of 16 but at least 16 larger, up to Largest.
 template <std::size_t Largest, std::size_t Numerator, std::size_t Denominator>
 struct PowerSizeClasses {
     static constexpr std::size_t quantum = 16;
@@ -72,7 +72,7 @@ private:
 public:
     static constexpr std::size_t size_of(unsigned c) { return sizes[c]; }
 
-    /// n <= largest. 0 bytes go to the smallest class.
+    /// The class of n, n <= largest; the smallest class for n = 0.
     static constexpr unsigned class_of(std::size_t n) { return table[(n + 7) / 8]; }
 
 private:

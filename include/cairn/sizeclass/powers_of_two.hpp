@@ -4,10 +4,11 @@
 //
 // Adds:    Smallest, 2 * Smallest, and so on: Count classes.
 // Needs:   nothing.
-// Keeps:   class_of(n) is the smallest class that holds n bytes, so a block is less than twice the request.
+// Keeps:   class_of(n) is the smallest class of at least n bytes, so a block longer than Smallest is less than twice as
+//          long as requested.
 // Threads: constants.
 // Cost:    class_of is a handful of instructions: the position of the highest bit.
-// Source:  Heap Layers, section 6.1: 29 classes from 8 bytes; there the bit is searched for in a loop.
+// Source:  Heap Layers, section 6.1: 29 classes from 8 bytes; its code finds the bit in a loop.
 #pragma once
 
 #include <cairn/sizeclass/classes.hpp>
@@ -27,9 +28,10 @@ struct PowersOfTwo {
 
     static constexpr std::size_t size_of(unsigned c) { return Smallest << c; }
 
-    /// n <= largest. 0 bytes go to the smallest class.
+    /// The class of n, n <= largest; the smallest class for n = 0.
     static constexpr unsigned class_of(std::size_t n) {
-        // The low bits make all sizes up to Smallest one; 0 stays 0. No branch: sizes are hard to predict.
+        // n - 1, or 0 for n = 0; with the low bits set, all sizes up to Smallest give one class. No branch, because
+        // sizes are hard to predict.
         return static_cast<unsigned>(std::bit_width((n - (n != 0 ? 1 : 0)) | (Smallest - 1))) -
                log2_exact(Smallest);
     }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Spread size classes: long blocks whose first lines are not all in the same sets of a cache.
+// Spread size classes: medium blocks whose first cache lines do not all fall into the same sets of a cache (cache
+// colouring).
 //
-// Adds:    to other classes longer ones: five to a doubling, and a cache line in each, so that blocks which follow each other begin at
-//          different lines of a page. For who asks for an alignment, a natural class for each power of two, whose blocks begin at
-//          multiples of it.
-// Needs:   Short: as GeometricSizeClasses, up to the end of its table.
-// Keeps:   class_of(n) is the smallest class that holds n bytes; but a natural one for the largest size alone.
+// Adds:    to the classes of Short, larger ones: five to a doubling, each longer by a cache line, so that adjacent
+//          blocks begin at different lines of a page. For aligned requests, a natural class for each power of two,
+//          whose blocks begin at multiples of it.
+// Needs:   Short: classes as GeometricSizeClasses, up to the end of its table.
+// Keeps:   class_of(n) is the smallest class of at least n bytes that is not natural; a natural one only for the
+//          largest size.
 // Threads: constants.
 // Cost:    class_of is one load.
 // Source:  cache colouring: Bonwick, "The slab allocator", 1994, section 4; docs/decisions/cache-colouring.md,
@@ -25,19 +27,19 @@ struct SpreadSizeClasses : Short {
     static_assert(Short::largest == table_limit && is_power_of_two(largest) && largest >= table_limit,
                   "short classes end with their table, and the largest size is a power of two, no shorter");
 
-    /// Blocks that follow each other begin so much farther in a page, each.
+    /// The distance by which the start of each block in its page differs from that of the previous block.
     static constexpr std::size_t more = platform::cache_line;
 
 private:
-    /// Long sizes by the power of two below them, in 32nds: nearly as far apart as five can be, and half and three quarters more, which programs
-    /// ask for, are among them.
+    /// The five classes of a doubling, in 32nds of the power of two below them: nearly equal ratios, and among them 1.5
+    /// and 1.75 times the power, which programs often request.
     static constexpr std::array<std::size_t, 5> parts_ = {37, 42, 48, 56, 64};
     static constexpr unsigned doublings_ = log2_exact(largest / table_limit);
 
 public:
     static constexpr unsigned count =
         Short::count + doublings_ * parts_.size() +
-        (doublings_ == 0 ? 0 : doublings_ - 1); // natural ones; that of the largest is there
+        (doublings_ == 0 ? 0 : doublings_ - 1); // natural classes, except that of the largest size
     static_assert(count <= 255);
 
 private:
@@ -64,13 +66,14 @@ private:
 public:
     static constexpr std::size_t size_of(unsigned c) { return sizes_[c]; }
 
-    /// Whether blocks begin at multiples of any power of two that their size is a multiple of; else of a cache line.
+    /// Whether blocks of class c begin at multiples of every power of two that divides their size; otherwise they begin
+    /// at multiples of a cache line.
     static constexpr bool is_natural(unsigned c) {
         return size_of(c) <= table_limit || is_power_of_two(size_of(c));
     }
 
 private:
-    /// That of n is the one at (n - 1 - more) / step_.
+    /// The class of n is entry (n - 1 - more) / step_.
     static constexpr std::size_t step_ = table_limit / 32;
     static constexpr std::array<std::uint8_t, largest / step_> long_classes_ = [] {
         std::array<std::uint8_t, largest / step_> table{};
@@ -86,15 +89,16 @@ private:
     }();
 
 public:
-    /// table_limit < n <= largest.
+    /// The class of n, table_limit < n <= largest.
     static constexpr unsigned long_class_of(std::size_t n) { return long_classes_[(n - 1 - more) / step_]; }
 
-    /// n <= largest.
+    /// The class of n, n <= largest.
     static constexpr unsigned class_of(std::size_t n) {
         return n <= table_limit ? Short::small_class_of(n) : long_class_of(n);
     }
 
-    /// The smallest class that holds n bytes and whose blocks are aligned. n and alignment, a power of two, <= largest.
+    /// The smallest class of at least n bytes whose blocks are aligned to `alignment`. n and alignment, a power of two,
+    /// are at most `largest`.
     static constexpr unsigned aligned_class_of(std::size_t n, std::size_t alignment) {
         const std::size_t size = align_up(n == 0 ? 1 : n, alignment);
         if (size <= table_limit || alignment <= platform::cache_line) {
@@ -103,7 +107,8 @@ public:
         return natural_class_of(std::bit_ceil(size));
     }
 
-    /// The largest block size / request over all requests from fine_limit on, in thousandths; not of what has to be aligned.
+    /// The largest ratio of block size to request over all requests from fine_limit on, in thousandths; without aligned
+    /// requests.
     static constexpr std::size_t worst_ratio_permille = [] {
         std::size_t worst = Short::worst_ratio_permille;
         std::size_t least = table_limit + 1;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// BufferHeap: memory that the program has already, wherever that is: a buffer on the stack, a mapping, a device's.
+// BufferHeap: memory that the caller provides: a buffer on the stack, a mapping, memory of a device.
 //
 // Adds:    malloc, clear, owns, remaining. free does nothing: a layer above reuses blocks.
-// Needs:   nothing below; the bytes from a pointer on, which its constructor is given, and which outlive it. Layers with one
+// Needs:   nothing below. The constructor takes a pointer and a length; the buffer outlives the heap. Layers with one
 //          heap below pass constructor arguments on: Compose<BufferHeap, Freelist> list(buffer, sizeof buffer).
-// Keeps:   never more than these bytes, of which up to 15 at each end are left. Nothing is written before it is handed out.
-//          No two blocks share an address, also those of nothing.
+// Keeps:   blocks lie in the buffer, of which up to 15 bytes at each end stay unused. The heap writes nothing to the
+//          buffer. No two blocks have the same address, not even empty ones.
 // Threads: one at a time.
 // Errors:  nullptr when the buffer is used up.
 // Cost:    a handful of instructions; up to 15 bytes a block.
-// Source:  ours; StaticBufferHeap is the one whose memory is its own.
+// Source:  ours; StaticBufferHeap has the buffer as a member.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
@@ -22,7 +22,7 @@ namespace cairn {
 class BufferHeap {
 public:
     static constexpr std::size_t alignment = quantum;
-    static constexpr bool contiguous = true; ///< so a layer above may join blocks: free does nothing
+    static constexpr bool contiguous = true; ///< adjacent blocks, free does nothing: a layer may join them
     static constexpr bool takes_others = true;
 
     BufferHeap(void *buffer, std::size_t bytes) {
@@ -36,7 +36,7 @@ public:
     BufferHeap &operator=(const BufferHeap &) = delete;
 
     void *malloc(std::size_t size) {
-        // A block of nothing takes room like one of a byte: an address that is its own, and that owns() knows.
+        // malloc(0) takes as much as malloc(1): a distinct address that owns() recognises.
         if (std::max<std::size_t>(size, 1) > remaining()) {
             return nullptr;
         }
@@ -53,7 +53,7 @@ public:
 
 private:
     unsigned char *start_ = nullptr;
-    std::size_t capacity_ = 0; ///< a multiple of the alignment, as is what is used
+    std::size_t capacity_ = 0; ///< a multiple of the alignment, as used_
     std::size_t used_ = 0;
 };
 

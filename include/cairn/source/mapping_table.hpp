@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Mapping table: remembers how long each mapping is, apart from the mappings.
+// Mapping table: a hash table with the length of each mapping, outside of the mappings.
 //
-// Adds:    length by start address; a walk over all of them.
-// Needs:   memory mapped for itself; no heap.
-// Keeps:   at most half of the slots are taken, so that a look-up ends soon. A failed `put` changes nothing.
+// Adds:    the length by start address; a walk over all mappings.
+// Needs:   no heap: the table is a mapping of its own.
+// Keeps:   at most half of the slots are in use, so that a look-up is short. A failed `put` changes nothing.
 // Threads: one at a time.
 // Cost:    a probe or two; a page at first, doubled and refilled when half full.
 #pragma once
@@ -21,7 +21,7 @@ public:
     MappingTable &operator=(const MappingTable &) = delete;
     ~MappingTable() { release(); }
 
-    /// Records a mapping; its start is not in the table. False: out of memory.
+    /// Records a mapping whose start is not in the table. False when out of memory.
     bool put(const void *start, std::size_t length) {
         if (2 * (taken_ + 1) > slots_ && !grow()) {
             return false;
@@ -38,7 +38,7 @@ public:
 
     void remove(const void *start) {
         std::size_t hole = find(address_of(start));
-        // What was pushed past the hole by it moves back, or a search would end at the hole.
+        // An entry that lies behind the hole because of a collision moves into it, or a search would end at the hole.
         for (std::size_t i = next(hole); table_[i].start != 0; i = next(i)) {
             const std::size_t home = home_of(table_[i].start);
             if (((i - home) & (slots_ - 1)) >= ((i - hole) & (slots_ - 1))) {
@@ -50,7 +50,7 @@ public:
         --taken_;
     }
 
-    /// f(start, length) for each mapping; f leaves the table alone.
+    /// Calls f(start, length) for each mapping; f does not change the table.
     template <class F>
     void for_each(F f) const {
         for (std::size_t i = 0; i < slots_; ++i) {
@@ -60,7 +60,7 @@ public:
         }
     }
 
-    /// Forgets everything and gives the table's own memory back.
+    /// Removes all entries and unmaps the table.
     void release() {
         if (slots_ != 0) {
             platform::vm::unmap(table_, slots_ * sizeof(Slot));
@@ -83,7 +83,7 @@ private:
         return static_cast<std::size_t>(platform::mix(start)) & (slots_ - 1);
     }
 
-    /// Where `start` is, or the empty slot that ends the search for it.
+    /// The slot that holds `start`, or the empty slot that ends the search for it.
     std::size_t find(std::uintptr_t start) const {
         std::size_t i = home_of(start);
         while (table_[i].start != start && table_[i].start != 0) {

@@ -3,12 +3,12 @@
 // MmapHeap: whole pages from the operating system, a mapping for each block.
 //
 // Adds:    malloc, free, memalign, malloc_zeroed (fresh pages are zero), getSize, owns, clear.
-// Needs:   nothing below; keeps the lengths of its mappings apart from them, in a MappingTable, so that a
-//          block starts on a page and a request of whole pages costs no page more.
-// Keeps:   blocks are page aligned; a pointer that it did not map stops the program; destroying the heap
-//          unmaps all, live blocks too.
-// Threads: one at a time (LockedHeap where several must).
-// Errors:  nullptr when the kernel refuses the mapping, or the table's.
+// Needs:   nothing below. The lengths of the mappings are kept in a MappingTable and not in a header: so blocks start
+//          on a page, and a request of whole pages takes no additional page.
+// Keeps:   blocks are page aligned; free of a pointer that is not a mapping of this heap ends the process; destroying
+//          the heap unmaps all blocks, also live ones.
+// Threads: one at a time (for several, put a LockedHeap on it).
+// Errors:  nullptr when the kernel refuses the mapping of the block or of the table.
 // Cost:    a system call each way, a fault for each page touched, up to a page lost at a block's end.
 // Source:  Heap Layers, Table 1: mmapHeap.
 #pragma once
@@ -56,8 +56,8 @@ public:
         }
         if (platform::vm::unmap(p, length)) {
             mappings_.remove(p);
-        } else { // to cut a hole takes one mapping more than the kernel allows: the pages go now, the
-                 // addresses last
+        } else { // a hole in a mapping makes one mapping more, and the kernel allows no more: the pages are given
+                 // back now, the addresses when the heap is cleared
             platform::vm::purge(p, length);
         }
     }
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    /// Cuts a mapping of length + slack bytes down to the aligned `length` in it.
+    /// Unmaps all but the aligned `length` bytes in a mapping of length + slack.
     static void *trim(void *start, std::size_t length, std::size_t slack, std::size_t wanted) {
         const std::size_t before = align_up(address_of(start), wanted) - address_of(start);
         const std::size_t after = slack - before;
@@ -86,7 +86,7 @@ private:
         return nullptr;
     }
 
-    /// Room is left for rounding up, and for the slack of an alignment.
+    /// Larger requests are refused, so that rounding up and the slack of an alignment cannot overflow.
     static constexpr std::size_t max_size_ = SIZE_MAX / 4;
 
     MappingTable mappings_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// KernelPages: aligned stretches of pages from the operating system, whose lengths the caller keeps.
+// KernelPages: aligned ranges of pages from the operating system. The caller keeps their lengths.
 //
-// Adds:    map(bytes, alignment): zeroed memory; unmap(start, bytes). Not a heap: a heap's free gets no
-//          length. The concept PageSource names what a heap that keeps lengths itself needs below.
+// Adds:    map(bytes, alignment): zeroed memory; unmap(start, bytes). This is not a heap: free of a heap gets no
+//          length. The concept PageSource states what a heap that keeps lengths itself needs below.
 // Needs:   nothing below.
-// Keeps:   what an alignment above the page size costs is given back at once, so no address space is lost.
-// Threads: any; it has no state.
+// Keeps:   address space that was mapped only for an alignment above the page size is unmapped at once.
+// Threads: any; an object has no state.
 // Errors:  nullptr when the kernel refuses.
 // Cost:    a system call each way, up to two more where the alignment is above the page size.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace cairn {
 
-/// `bytes` and `alignment`, a power of two, are at least 1; unmap gets what map gave, whole.
+/// `bytes` and `alignment`, a power of two, are at least 1; unmap gets a whole range that map returned.
 template <class P>
 concept PageSource = requires(P &pages, void *start, std::size_t bytes, std::size_t alignment) {
     { pages.map(bytes, alignment) } -> std::same_as<void *>;
@@ -37,7 +37,8 @@ public:
         return start == nullptr || slack == 0 ? start : trim(start, length, slack, alignment);
     }
 
-    /// To cut a hole may take one mapping more than the kernel allows: then the pages go, the addresses last.
+    /// A hole in a mapping makes one mapping more, which the kernel may refuse: then the pages are given back and the
+    /// addresses stay mapped.
     void unmap(void *start, std::size_t bytes) {
         const std::size_t length = align_up(bytes, platform::vm::page_size());
         if (!platform::vm::unmap(start, length)) {
@@ -46,7 +47,7 @@ public:
     }
 
 private:
-    /// Cuts a mapping of length + slack bytes down to the aligned `length` in it.
+    /// Unmaps all but the aligned `length` bytes in a mapping of length + slack.
     void *trim(void *start, std::size_t length, std::size_t slack, std::size_t alignment) {
         const std::size_t before = align_up(address_of(start), alignment) - address_of(start);
         char *const kept = static_cast<char *>(start) + before;
@@ -59,7 +60,7 @@ private:
         return kept;
     }
 
-    /// Room is left for rounding up, and for the slack of an alignment.
+    /// Larger requests are refused, so that rounding up and the slack of an alignment cannot overflow.
     static constexpr std::size_t max_size_ = SIZE_MAX / 4;
 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// SbrkHeap: memory at the program break, block behind block.
+// SbrkHeap: adjacent blocks at the program break.
 //
-// Adds:    malloc, clear. free does nothing: the break can not be cut in the middle; a layer above reuses
-//          blocks. lock_break and unlock_break, for who forks while threads use such heaps: or the child may find the lock held.
-// Needs:   nothing below. A C library whose sbrk grows (glibc; that of musl always refuses, and so does this
-//          heap).
-// Keeps:   blocks follow each other without a gap while nobody else moves the break; where somebody did, a
-//          new stretch starts behind. clear and the destructor lower the break over all stretches that are
-//          still on top, and give the pages of the others back to the kernel, whose addresses stay used.
-// Threads: each heap one at a time. Several heaps may run in several threads: one lock guards the break among
-//          them, but no one else may move it in that moment (glibc's own malloc does, in its main arena).
-// Errors:  nullptr when the break can not rise.
+// Adds:    malloc, clear. free does nothing, because memory below the break cannot be given back in the middle; a layer
+//          above reuses blocks. lock_break and unlock_break, for a thread that forks while other threads use such
+//          heaps: without them the child may find the lock held.
+// Needs:   nothing below. A C library whose sbrk grows (glibc's does; musl's always refuses, and so does this heap).
+// Keeps:   blocks are adjacent while no other code moves the break; after such a move a new stretch of memory begins.
+//          clear and the destructor lower the break over all stretches that are still on top, and give the pages of the
+//          other stretches back to the kernel; the addresses of those stay in use.
+// Threads: one at a time for each heap. Several heaps may be used by several threads: one lock guards the break among
+//          them, but no other code may move it at that moment (glibc's own malloc does, in its main arena).
+// Errors:  nullptr when the break cannot rise.
 // Cost:    a system call a block: put a BumpHeap on it. At most 15 bytes a block, 16 a stretch.
 // Source:  Heap Layers, Table 1: sbrkHeap.
 #pragma once
@@ -27,7 +27,7 @@ namespace cairn {
 class SbrkHeap {
 public:
     static constexpr std::size_t alignment = quantum;
-    static constexpr bool contiguous = true; ///< so a layer above may join blocks: free does nothing
+    static constexpr bool contiguous = true; ///< adjacent blocks, free does nothing: a layer may join them
     static constexpr bool takes_others = true;
 
     SbrkHeap() = default;
@@ -67,20 +67,21 @@ public:
         }
     }
 
-    /// Before a fork, after the locks of all heaps above: those have no part in this, or each would take it among its own.
+    /// Before a fork, after the locks of all heaps above were taken. lock_all() of the heaps above does not call it:
+    /// each of several heaps would take the one lock.
     static void lock_break() { break_lock_.hold_across_fork(); }
-    /// After it, in the parent and in the child.
+    /// After the fork, in the parent and in the child.
     static void unlock_break() { break_lock_.let_go_after_fork(); }
 
 private:
-    /// At the start of each stretch of memory that is ours without a gap.
+    /// The front of a stretch of memory in which the blocks of this heap are adjacent.
     struct alignas(quantum) Stretch {
         Stretch *below;
-        char *start; ///< where the break was: up to alignment - 1 bytes before the stretch
+        char *start; ///< the break before the stretch: up to alignment - 1 bytes before it
         char *end;
     };
 
-    /// The break as it was before, nullptr if it did not move.
+    /// Raises the break by `by` bytes. Returns the former break, or nullptr if it could not rise.
     static char *move_break(std::size_t by) {
         void *const before = sbrk(static_cast<std::intptr_t>(by));
         return address_of(before) == SIZE_MAX ? nullptr : static_cast<char *>(before);
@@ -109,7 +110,7 @@ private:
 
     static constexpr std::size_t max_size_ = PTRDIFF_MAX / 2;
 
-    /// One break, so one lock for all of these heaps. Nothing is called under it but the kernel.
+    /// The process has one break, so all these heaps share one lock. With it held only the kernel is called.
     static constinit inline sync::Lock break_lock_{sync::Rank::leaf};
 
     Stretch *last_ = nullptr;

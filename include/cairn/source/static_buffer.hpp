@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// StaticBufferHeap: memory inside the heap object itself, so wherever that is: static, on a stack, in another
+// StaticBufferHeap: memory inside the heap object itself, which may be static, on a stack, or a member of another
 // object.
 //
 // Adds:    malloc, clear, owns, remaining. free does nothing: a layer above reuses blocks.
 // Needs:   nothing below; no operating system. It may be constinit, and below UniqueHeap.
-// Keeps:   never more than Capacity bytes; nothing to give back. No two blocks share an address, also those of nothing.
+// Keeps:   blocks lie in a buffer of Capacity bytes. No two blocks have the same address, not even empty ones.
 // Threads: one at a time.
 // Errors:  nullptr when the buffer is used up.
 // Cost:    a handful of instructions; up to 15 bytes a block.
@@ -25,7 +25,7 @@ class StaticBufferHeap {
 
 public:
     static constexpr std::size_t alignment = quantum;
-    static constexpr bool contiguous = true; ///< so a layer above may join blocks: free does nothing
+    static constexpr bool contiguous = true; ///< adjacent blocks, free does nothing: a layer may join them
     static constexpr bool takes_others = true;
 
     StaticBufferHeap() = default;
@@ -36,7 +36,7 @@ public:
         if (size > remaining()) {
             return nullptr;
         }
-        // A block of nothing takes room like one of a byte: an address that is its own, and that owns() knows.
+        // malloc(0) takes as much as malloc(1): a distinct address that owns() recognises.
         const std::size_t need = align_up(std::max<std::size_t>(size, 1), alignment);
         if (need > remaining()) {
             return nullptr;
@@ -53,7 +53,7 @@ public:
     std::size_t remaining() const { return Capacity - used_; }
 
 private:
-    /// Not initialised, but where that is done by the compiler and costs nothing: it leaves no member without a value.
+    /// Initialised only in constant evaluation, where it costs nothing and every member must have a value.
     union Buffer {
         constexpr Buffer() {
             if (std::is_constant_evaluated()) {

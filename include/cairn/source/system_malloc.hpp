@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// MallocHeap: the malloc that the program runs on, as a heap.
+// MallocHeap: the program's malloc as a heap.
 //
 // Adds:    malloc, free, memalign, reallocate, malloc_zeroed, calloc, getSize.
 // Needs:   a C library with malloc_usable_size.
-// Keeps:   it has no state: all MallocHeaps are one heap, so destroying one gives nothing back that somebody
-//          uses.
+// Keeps:   an object has no state: all MallocHeaps are one heap, so destroying an object frees no block.
 // Threads: any.
 // Errors:  nullptr, as malloc.
-// Cost:    that malloc's.
+// Cost:    that of malloc.
 // Source:  Heap Layers, Table 1: mallocHeap.
 #pragma once
 
@@ -22,7 +21,7 @@ namespace cairn {
 
 class MallocHeap {
 public:
-    /// A block of any MallocHeap tells its size to any other.
+    /// Every MallocHeap can read the size of every other one's blocks.
     using SizeRecord = MallocHeap;
     static constexpr bool takes_others = true;
 
