@@ -108,7 +108,7 @@ broken = [
      "a run is shortened without the lock", ["runs"]),
     ("run/run_heap.hpp", "        sync::Guard hold(stripe.lock());\n        return stripe.runs().extend(", "        return stripe.runs().extend(",
      "a run is lengthened without the lock", ["runs"]),
-    ("run/purging_runs.hpp", "        lock_.unlock(); // the kernel takes its time; the run is nobody's meanwhile\n"
+    ("run/purging_runs.hpp", "        lock_.unlock(); // the call may take long; the run is in no list meanwhile\n"
      "        const std::size_t bytes = span_of(run);\n",
      "        const std::size_t bytes = span_of(run);\n        free_.put(run, true);\n        lock_.unlock();\n",
      "a run is free while it is purged", ["runs"]),

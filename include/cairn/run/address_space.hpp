@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Address space: aligned ranges from the operating system, the source of everything above.
+// Address space: aligned ranges of addresses from the operating system, the source of all memory of the malloc.
 //
-// Adds:    take(bytes): a range that starts on a window border; extend; give back; reserve: a window that is used in parts.
+// Adds:    take: a range that starts at a window boundary; extend; give_back; reserve: a window that is used in parts.
 // Needs:   WindowPlaces.
-// Keeps:   takes no more than is asked for, so it works under `ulimit -v`; step() says where that is short.
+// Keeps:   never maps more than requested, so it works under `ulimit -v`; step() is smaller under such a limit.
 // Threads: the caller holds a lock.
-// Errors:  nullptr, when the kernel or a limit says no.
+// Errors:  nullptr when the kernel or a limit refuses.
 // Cost:    that of WindowPlaces.
 #pragma once
 
@@ -16,29 +16,30 @@
 
 namespace cairn {
 
-/// What is asked of the kernel about huge pages: nothing, some for runs that nothing has used yet (HugeSteps), wanted too where all
-/// memory is in use, everywhere.
+/// For which memory the kernel is asked for huge pages: none; fresh runs, one huge page at a time (HugeSteps); also
+/// ranges that are used from end to end (huge blocks); all memory.
 enum class HugePageUse : unsigned char { none, growth, dense, everywhere };
 
 class AddressSpace {
 public:
     constexpr AddressSpace() = default;
 
-    /// `bytes` is a multiple of the page size. Zeroed memory, aligned to window_size. `dense`: all of it will
-    /// be used. So many `behind` it are left to nobody.
+    /// Zeroed memory, aligned to window_size. `bytes` is a multiple of the page size. `dense`: all of it will be used.
+    /// The first `behind` bytes after the range stay unmapped.
     void *take(std::size_t bytes, bool dense, std::size_t behind = 0) {
         return counted(place(bytes, dense, behind, WindowPlaces::For::other, platform::vm::read_and_write),
                        bytes);
     }
 
-    /// The same for a segment.
+    /// Zeroed memory at the start of a window, for a segment.
     void *take_for_segment(std::size_t bytes) {
         return counted(
             place(bytes, /*dense=*/false, 0, WindowPlaces::For::segment, platform::vm::read_and_write),
             bytes);
     }
 
-    /// A window for a segment that is nobody else's, nor to be used before that is allowed, and not counted as mapped before.
+    /// A whole window for a segment, without access: no other code can map memory there. A part of it is used after
+    /// vm::allow(), and counts as mapped from then on.
     void *reserve() {
         return place(window_size, /*dense=*/false, 0, WindowPlaces::For::segment, platform::vm::nothing);
     }
@@ -47,7 +48,7 @@ public:
         places_.left(window);
     }
 
-    /// The same for any alignment.
+    /// take() for any alignment.
     void *take_aligned(std::size_t bytes, std::size_t alignment, bool dense, std::size_t behind) {
         if (alignment <= window_size) {
             return take(bytes, dense, behind);
@@ -64,7 +65,8 @@ public:
         return p;
     }
 
-    /// Maps the bytes that follow a range of ours, if nothing lies there, which `taken` tells.
+    /// Maps the bytes that follow a range of this heap. False when the kernel refuses; `taken` is set to whether the
+    /// reason was another mapping there.
     bool extend(void *end, std::size_t bytes, bool *taken = nullptr) {
         if (platform::vm::map_at(end, bytes, taken) == nullptr) {
             return false;
@@ -78,7 +80,8 @@ public:
         mapped_ -= bytes;
     }
 
-    /// For mappings whose length was changed in place; and what there is in a fork's child, where others may have been about to say so.
+    /// The account of mapped bytes, for mappings whose length the caller has changed. recount(): sets it, in the child
+    /// of a fork, where another thread of the parent may have changed a mapping and not yet the account.
     void grew(std::size_t bytes) {
         mapped_ += bytes;
         peak_ = mapped_ > peak_ ? mapped_ : peak_;
@@ -86,10 +89,11 @@ public:
     void shrank(std::size_t bytes) { mapped_ -= bytes; }
     void recount(std::size_t bytes) { mapped_ = bytes; }
 
-    /// Any thread. relaxed: a number by itself.
+    /// Any thread may call it. relaxed: a setting that orders no other memory.
     void use_huge_pages(HugePageUse which) { huge_pages_.store(which, std::memory_order_relaxed); }
 
-    /// Where the kernel does not give them anyway, and each range is as long as it is wanted.
+    /// Whether fresh runs are to be backed by huge pages one at a time; not with `everywhere`, where all memory is
+    /// marked.
     bool wants_huge_steps() const {
         const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
         return use == HugePageUse::growth || use == HugePageUse::dense;
@@ -98,7 +102,7 @@ public:
     std::size_t mapped() const { return mapped_; }
     std::size_t mapped_peak() const { return peak_; }
 
-    /// How much of a window to map at a time: all of it, or where address space is limited a small part.
+    /// How much of a window to map at a time: all of it, or a 32nd of the limit where address space is limited.
     static std::size_t step() {
         const std::size_t limit = platform::vm::address_space_limit();
         if (limit == SIZE_MAX) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Free pieces: the free runs of a stripe, and how a piece is cut out of one or of several neighbours.
+// Free pieces: the free runs of a stripe, and how a piece is cut out of one free run or of several adjacent ones.
 //
-// Adds:    two lists, of dirty and of clean runs; cutting; how much each has.
-// Needs:   RunLists; the segments' kinds.
-// Keeps:   a slot is in exactly one run; no two neighbouring free runs are of a kind (dirty: may be resident; clean: reads as zero).
-// Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
+// Adds:    two sets of lists, of dirty and of clean runs; cutting; the bytes in each.
+// Needs:   RunLists; the slot kinds in the segments.
+// Keeps:   a slot is in exactly one run; two adjacent free runs are never of one kind (dirty: may be resident; clean:
+//          reads as zero).
+// Threads: the caller holds a lock; dirty_bytes() and clean_bytes() any.
 // Cost:    some list operations for each run that is cut.
 #pragma once
 
@@ -21,7 +22,7 @@ public:
     std::size_t clean_bytes() const { return clean_bytes_.load(std::memory_order_relaxed); }
     std::size_t dirty_bytes() const { return dirty_bytes_.load(std::memory_order_relaxed); }
 
-    /// The least that was dirty since the last call: memory that nobody needed in all that time.
+    /// The lowest value of dirty_bytes() since the last call: so much memory was not needed in all that time.
     std::size_t exchange_low_water() {
         const std::size_t low = low_water_;
         low_water_ = dirty_bytes();
@@ -33,7 +34,7 @@ protected:
 
     RunLists &lists(SlotKind kind) { return kind == SlotKind::free_clean ? clean_ : dirty_; }
 
-    /// Takes [piece, piece + slots) out of the free run `whole`; what is left on either side stays free.
+    /// Takes [piece, piece + slots) out of the free run `whole`; the parts on either side stay free.
     void cut(OwnerLine *whole, OwnerLine *piece, unsigned slots, SlotKind kind) {
         lists(kind).remove(whole);
         const auto before = static_cast<unsigned>(piece - whole);
@@ -52,13 +53,14 @@ protected:
         publish();
     }
 
-    /// The same out of several free runs, the first of which may begin before the piece, the last end behind it.
+    /// Takes [piece, piece + slots) out of several adjacent free runs, the first of which may begin before the piece
+    /// and the last of which may end behind it.
     void cut_mixed(OwnerLine *piece, unsigned slots) {
         Segment *const segment = Segment::of(piece);
         const unsigned end = segment->slot_of(piece) + slots;
         unsigned at = segment->slot_of(piece);
         while (at > metadata_slots && segment->kind(at - 1) == segment->kind(at)) {
-            --at; // no two neighbouring free runs are of a kind
+            --at; // two adjacent free runs are never of one kind
         }
         while (at < end) {
             OwnerLine *const run = &segment->owner_lines[at];
@@ -83,7 +85,7 @@ protected:
 
 private:
     std::size_t low_water_ = 0;
-    std::atomic<std::size_t> dirty_bytes_{0}; ///< relaxed, both: a hint without the lock, exact under it
+    std::atomic<std::size_t> dirty_bytes_{0}; ///< both relaxed: exact with the lock held, otherwise a hint
     std::atomic<std::size_t> clean_bytes_{0};
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Free runs: the free slots of a stripe's segments, in runs, dirty ones apart from clean ones.
+// Free runs: the free slots of a stripe's segments, as dirty and clean runs.
 //
-// Adds:    take (best fit, of either kind), take_mixed (of both), put with coalescing, growing and shortening of a run that is in use.
+// Adds:    take (best fit, of one kind), take_mixed (of both kinds), put with coalescing, growing and shortening of a
+//          run in use.
 // Needs:   FreePieces.
-// Keeps:   a slot is in exactly one run; no two neighbouring free runs are of a kind (dirty: may be resident; clean: reads as zero).
-// Threads: the caller holds a lock; `dirty_bytes` and `clean_bytes` any.
-// Cost:    a bitmap search; at most two merges. take_mixed: a look at the slots around eight runs.
+// Keeps:   a slot is in exactly one run; two adjacent free runs are never of one kind (dirty: may be resident; clean:
+//          reads as zero).
+// Threads: the caller holds a lock; dirty_bytes() and clean_bytes() any.
+// Cost:    a bitmap search; at most two merges. take_mixed: reads the kinds of the slots around eight runs.
 // Source:  LKmalloc, section 6, C (immediate coalescing by boundary tags); Wen and Deng, section 2.3 (best fit).
 #pragma once
 
@@ -15,17 +17,18 @@
 
 namespace cairn {
 
-/// A run that was just taken: its slots are `taken` until the caller says what they are.
+/// A run that was just allocated: the kind of its slots is `taken` until the caller sets it.
 struct Run {
     OwnerLine *first = nullptr;
     bool clean = false; ///< the memory reads as zero
-    bool grown = false; ///< some of it was clean
+    bool grown = false; ///< at least one slot was clean
 };
 
 class FreeRuns : public FreePieces {
 public:
     constexpr FreeRuns() = default;
 
+    /// A run of `slots` free slots of one kind that starts at a multiple of `alignment` slots: best fit.
     Run take(unsigned slots, unsigned alignment, SlotKind kind) {
         OwnerLine *whole = nullptr;
         OwnerLine *const piece = lists(kind).best_fit(slots, alignment, whole);
@@ -36,12 +39,12 @@ public:
         return {piece, kind == SlotKind::free_clean, kind == SlotKind::free_clean};
     }
 
-    /// One of dirty and of clean slots, at least half of them dirty.
+    /// A run of dirty and clean slots, at least half of them dirty, found around one of the eight longest dirty runs.
     Run take_mixed(unsigned slots, unsigned alignment) {
-        constexpr unsigned looks = 8;
+        constexpr unsigned candidates = 8;
         MixedPiece best;
         Segment *segment = nullptr;
-        dirty_.for_longest(looks, [&](OwnerLine *run) {
+        dirty_.for_longest(candidates, [&](OwnerLine *run) {
             Segment *const here = Segment::of(run);
             const unsigned at = here->slot_of(run);
             const MixedPiece piece = MixedPiece::around(*here, at, at + run->slots, slots, alignment);
@@ -58,13 +61,13 @@ public:
         return {piece, false, true};
     }
 
-    /// Whether a dirty one is long enough.
+    /// Whether take() of dirty slots would succeed.
     bool has_dirty(unsigned slots, unsigned alignment) {
         OwnerLine *whole = nullptr;
         return dirty_.best_fit(slots, alignment, whole) != nullptr;
     }
 
-    /// Puts a run among the free ones of its kind, joined with its free neighbours of the same kind.
+    /// Frees a run and joins it with its free neighbours of the same kind.
     void put(OwnerLine *first, bool clean) {
         const SlotKind kind = clean ? SlotKind::free_clean : SlotKind::free_dirty;
         Segment *const segment = Segment::of(first);
@@ -77,7 +80,7 @@ public:
             count += behind->slots;
         }
         if (segment->kind(slot - 1) == kind) {
-            const unsigned length = first[-1].slots; // the boundary tag of the run before
+            const unsigned length = first[-1].slots; // the boundary tag of the previous run
             first -= length;
             lists(kind).remove(first);
             count += length;
@@ -87,8 +90,8 @@ public:
         publish();
     }
 
-    /// Lengthens a run to `slots` with the free run behind it. What kind that was; `unmapped`, and nothing has
-    /// changed, where there is none.
+    /// Lengthens a run in use to `slots` with the free run behind it. Returns the kind of that run; `unmapped`, and
+    /// nothing has changed, when there is no free run of sufficient length.
     SlotKind extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         Segment *const segment = Segment::of(first);
         const unsigned end = segment->slot_of(first) + first->slots;
@@ -107,7 +110,7 @@ public:
         return behind;
     }
 
-    /// Cuts the end off a run and frees it.
+    /// Shortens a run in use to `slots` and frees its end.
     void shorten(OwnerLine *first, unsigned slots, bool clean = false) {
         OwnerLine *const tail = first + slots;
         tail->slots = static_cast<std::uint16_t>(first->slots - slots);
@@ -115,8 +118,8 @@ public:
         put(tail, clean);
     }
 
-    /// Up to `most` slots of the longest dirty run, taken for purging, beside a clean one if it has one; nullptr when there is none.
-    /// Goes back through put().
+    /// Takes up to `most` slots of the longest dirty run, for purging; next to a clean run if the dirty one has such a
+    /// neighbour. nullptr when no run is dirty. The caller gives the run back by put().
     OwnerLine *take_longest_dirty(std::size_t most) {
         OwnerLine *const run = dirty_.longest();
         if (run == nullptr) {
@@ -130,7 +133,7 @@ public:
         return piece;
     }
 
-    /// Takes the clean run that a segment ends with. How many slots.
+    /// Takes the clean run at the end of a segment. Returns its number of slots, 0 if there is none.
     unsigned take_clean_end(Segment &segment) {
         const unsigned slots = segment.clean_end();
         if (slots != 0) {
@@ -140,7 +143,8 @@ public:
         return slots;
     }
 
-    /// Makes the lists anew from what slots say: in the child of a fork, without those who had `taken` runs or were freeing some.
+    /// clear() and find_in() rebuild the lists from the slot kinds, in the child of a fork: runs that other threads of
+    /// the parent had just taken, or were freeing, become free.
     void clear() {
         dirty_ = RunLists{};
         clean_ = RunLists{};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge cache: a few freed huge mappings, and what others have too much, kept for a short time, because the faults of a new
-// one cost far more than the calls that make it.
+// Huge cache: freed huge mappings, and parts of them, kept for a short time: the page faults of a new mapping cost far
+// more than the system calls that make it.
 //
-// Adds:    put, take (what is too long stays, where it is), take_shorter (to be made longer), take_at (to go on with), and what to
-//          unmap: at a tick of the purge clock, or when memory is needed elsewhere.
-// Keeps:   at most `slots` pieces and `limit` bytes; none through two ticks. Pieces that touch are a chain, which serves as a
-//          whole; to the kernel it is one mapping, since mappings do not touch each other.
-// Threads: the caller holds a lock; `bytes` any.
-// Cost:    looks at 16 entries, and again for each piece.
+// Adds:    put, take (the rest stays cached), take_shorter (the caller lengthens it), take_at (to lengthen a block in
+//          place), and the choice of what to unmap: at a tick of the purge clock, or when memory is needed elsewhere.
+// Keeps:   at most `slots` pieces and `limit` bytes; no piece stays through two ticks. Adjacent pieces form a chain,
+//          which is used as a whole; a chain is one mapping, because separate mappings are never adjacent (huge_guard).
+// Threads: the caller holds a lock; bytes() any.
+// Cost:    a search through 16 entries, and again for each piece.
 #pragma once
 
 #include <cairn/run/huge_table.hpp>
@@ -22,13 +22,13 @@ public:
     static constexpr std::size_t slots = 16;
     static constexpr std::size_t limit = 256_MiB;
 
-    /// Memory to give back, once the lock is released.
+    /// Memory that the caller gives back after it has released the lock.
     struct Old {
         HugeBlock blocks[slots];
         std::size_t count = 0;
     };
 
-    /// False when there is no room.
+    /// False when the cache is full.
     bool put(const HugeBlock &dead) {
         Entry *const entry = bytes() + dead.bytes <= limit ? entry_at(nullptr) : nullptr;
         if (entry == nullptr) {
@@ -39,24 +39,25 @@ public:
         return true;
     }
 
-    /// The start of the shortest chain that is long enough.
+    /// Takes the start of the shortest chain that is long enough.
     bool take(std::size_t bytes, HugeBlock &out) {
         return take_if(bytes, out, [=](std::size_t has) { return has >= bytes; });
     }
 
-    /// The longest chain that is not long enough, but a quarter.
+    /// Takes the longest chain that is shorter than `bytes`, but at least a quarter of it.
     bool take_shorter(std::size_t bytes, HugeBlock &out) {
         return take_if(bytes, out, [=](std::size_t has) { return has < bytes && has >= bytes / 4; });
     }
 
-    /// The start of the chain at `from`: so many bytes and up to an eighth more, or what there is. How many.
+    /// Takes the start of the chain at `from`: `bytes` and up to an eighth more, or all of it. Returns how many.
     std::size_t take_at(const char *from, std::size_t bytes) {
         std::size_t taken = 0;
         for (Entry *piece; taken < bytes && (piece = entry_at(from + taken)) != nullptr;) {
             const std::size_t wanted = bytes - taken;
             const std::size_t part = piece->block.bytes <= wanted + bytes / 8 ? piece->block.bytes : wanted;
             shorten(*piece, part);
-            // In the child of a fork in between its end is lost. The other way round it would reach into what lies behind.
+            // If a fork comes between the two stores, the child loses the end of the piece. In the other order the
+            // piece would reach into the memory behind it.
             std::atomic_signal_fence(std::memory_order_release);
             piece->block.memory += piece->block.memory != nullptr ? part : 0;
             taken += part;
@@ -64,7 +65,7 @@ public:
         return taken;
     }
 
-    /// One tick: what has been here since the last one. `all`: everything.
+    /// One tick of the purge clock: removes what has been cached since the last one, or everything if `all`.
     Old tick(bool all = false) {
         Old old;
         for (Entry &entry : entries_) {
@@ -76,7 +77,7 @@ public:
         return old;
     }
 
-    /// The ends of the longest chains, until they are `wanted` bytes, a step more or less.
+    /// Removes the ends of the longest chains, `wanted` bytes in all, rounded up to a step.
     Old evict(std::size_t wanted) {
         Old old;
         for (std::size_t gone = 0; gone < wanted;) {
@@ -98,7 +99,8 @@ public:
         return old;
     }
 
-    /// In the child of a fork: a thread that is not there may have been between an entry and the sum, or between an entry's two halves.
+    /// In the child of a fork: another thread of the parent may have changed an entry and not the sum, or half of an
+    /// entry.
     void repair_after_fork() {
         std::size_t sum = 0;
         for (Entry &entry : entries_) {
@@ -120,7 +122,7 @@ private:
         unsigned ticks = 0;
     };
 
-    /// The chain of the nearest length.
+    /// Takes the start of the chain whose length is nearest to `bytes`, among those for which `serves` is true.
     template <class Serves>
     bool take_if(std::size_t bytes, HugeBlock &out, Serves serves) {
         std::size_t nearest = SIZE_MAX;
@@ -156,7 +158,7 @@ private:
         return *last;
     }
 
-    /// The piece that starts there; one that is none where that is nullptr.
+    /// The piece that starts at `memory`, or nullptr; for nullptr, an unused entry.
     Entry *entry_at(const char *memory) {
         Entry *const found = std::find_if(entries_, entries_ + slots,
                                           [=](const Entry &entry) { return entry.block.memory == memory; });
@@ -172,7 +174,7 @@ private:
     }
 
     Entry entries_[slots]{};
-    std::atomic<std::size_t> bytes_{0}; ///< relaxed: a hint without the lock, exact under it
+    std::atomic<std::size_t> bytes_{0}; ///< relaxed: exact with the lock held, otherwise a hint
 };
 
 } // namespace cairn

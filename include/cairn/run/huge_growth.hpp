@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge growth: run growth by huge pages, where they are wanted and there is much already.
+// Huge growth: in a process with much memory, fresh runs are backed by huge pages, one at a time.
 //
-// Adds:    2 MiB that nothing has used yet become a free run that is resident.
-// Needs:   RunGrowth; HugeSteps for whether and when.
-// Keeps:   the run lies free within what may lie free beside superblocks, so the invariant of that border holds as it did; the mappings
-//          of the process stay few: there is no way back to one that was asked nothing, so each row of such ranges is one of its own.
-// Threads: any; the lock of growth, not held while the kernel clears the page.
+// Adds:    2 MiB of fresh memory become a resident free run by one page fault.
+// Needs:   RunGrowth; HugeSteps, which decides whether and when.
+// Keeps:   such a run counts as free memory beside superblocks, so the limit on that memory holds. The number of
+//          mappings of the process stays bounded: the kernel splits a mapping where the advice on huge pages changes,
+//          and the advice cannot be undone, so each row of adjacent ranges with the advice is a mapping of its own.
+// Threads: any; the lock of RunGrowth, not held while the kernel clears the page.
 // Cost:    that of HugeSteps, for 32 superblocks.
 // Source:  docs/decisions/huge-page-growth.md
 #pragma once
@@ -21,7 +22,8 @@ namespace cairn {
 
 class HugeGrowth : public RunGrowth {
 protected:
-    /// As RunGrowth's, but the run may be of memory that is resident already.
+    /// A fresh run, as RunGrowth::take_unused(); it may be the start of a range that was just backed by a huge page,
+    /// and then counts as resident.
     Run take_unused(unsigned slots, unsigned alignment, Touched touched, unsigned home) {
         const bool may = space_.wants_huge_steps() && std::max(slots, alignment) <= HugeSteps::longest_run;
         OwnerLine *const range = may ? begin_step(slots, home) : nullptr;
@@ -34,13 +36,13 @@ protected:
         steps_.forget();
     }
 
-    /// The end of a segment was unmapped, and is a new mapping when it comes back.
+    /// The end of a segment was unmapped: mapped again it is without the advice on huge pages.
     void forget_asked_locked(Segment &segment) {
         set_asked_locked(segment, segment.asked & ((1u << segment.mapped_slots / HugeSteps::slots) - 1));
     }
 
-    /// So many slots of the range; the others become free, with memory or without. Where a huge page was not to be had it is not tried
-    /// there again: the kernel has made a page table.
+    /// Backs the range with a huge page, keeps `slots` of it and frees the rest, which is dirty if that succeeded and
+    /// clean otherwise. A range where it failed is not tried again, because the kernel has made a page table for it.
     Run step(OwnerLine *range, unsigned slots, Touched touched) {
         const HugeSteps::Got got =
             HugeSteps::fault(reinterpret_cast<void *>(memory_of(range)), steps_.asks());
@@ -52,14 +54,18 @@ protected:
             stripe.is_back_locked();
             stripe.runs().shorten(range, slots, clean);
             steps_.end(got, line_.total());
-            clean ? void(noted_locked({range, true, true}, touched)) : void();
+            if (clean) {
+                noted_locked({range, true, true}, touched);
+            }
         }
-        clean ? void() : void(pay(kept_));
+        if (!clean) {
+            pay(kept_);
+        }
         return {range, clean, clean};
     }
 
-    /// The range, if one is due. New address space is taken for it where that is not short, and little lies about unused in pieces that
-    /// are too short: those would never be used.
+    /// Takes a clean range for a step, or nullptr if none is due. New address space is taken for it only where address
+    /// space is not limited, and where little clean memory lies in shorter runs, which would otherwise stay unused.
     OwnerLine *begin_step(unsigned slots, unsigned home) {
         constexpr unsigned range = HugeSteps::slots;
         sync::Guard hold(lock_);
@@ -91,10 +97,11 @@ protected:
 private:
     static constexpr RunsKept kept_ = PurgingRuns::beside_superblocks;
     static_assert(HugeSteps::fraction >= kept_.fraction);
-    static constexpr std::size_t unused_ = 8; ///< an eighth of what is resident
+    static constexpr std::size_t unused_ = 8; ///< "little": up to an eighth of the resident memory
 
-    /// Whether it adds to a row, or there may be one more: two mappings each. Rows end where windows do, so of what is dense there may be
-    /// one for each, up to a quarter of the mappings that a process may have.
+    /// Whether the range may get the advice: it extends a row, or one more row is allowed. A row costs two mappings.
+    /// Rows end at window boundaries, so one row for each window is allowed, 256 at least, and 8192 at most: a quarter
+    /// of the mappings that a process may have.
     bool may_ask_locked(const OwnerLine *range) {
         const std::size_t most_rows = std::clamp<std::size_t>(segments_.bytes() / window_size, 256, 8192);
         Segment &segment = *Segment::of(range);
@@ -111,7 +118,7 @@ private:
         return static_cast<unsigned>(std::popcount(asked & ~(asked << 1)));
     }
 
-    unsigned rows_ = 0; ///< in all segments; a fork's child may be one off
+    unsigned rows_ = 0; ///< in all segments; in the child of a fork perhaps one more or less
 };
 
 } // namespace cairn

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge heap: blocks too long for a segment, each a mapping of its own at the start of a window.
+// Huge heap: huge blocks, each a mapping of its own at the start of a window.
 //
-// Adds:    blocks of any size and alignment, and growth by moving pages instead of copying.
+// Adds:    blocks of any size and alignment; reallocation by moving pages instead of copying.
 // Needs:   HugeStore, HugeTable.
-// Keeps:   every mapping is in the table, in the cache, or on its way from or to the kernel.
+// Keeps:   every mapping is in the table, in the cache, or in the hands of a thread that maps or unmaps it.
 // Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  nullptr.
-// Cost:    a hash look-up; a system call where the cache does not serve.
+// Cost:    a hash look-up; a system call where no cached mapping can be used.
 // Source:  large objects directly from virtual memory (Hoard, section 3).
 #pragma once
 
@@ -17,14 +17,15 @@ namespace cairn {
 
 class HugeHeap : public HugeStore {
 public:
-    /// A quarter of all addresses: more is not asked for.
+    /// A quarter of all addresses; larger requests are refused.
     static constexpr std::size_t largest = std::size_t{1} << (platform::address_bits - 2);
 
     explicit constexpr HugeHeap(RunHeap &runs) : HugeStore(runs) {}
     HugeHeap(const HugeHeap &) = delete;
     HugeHeap &operator=(const HugeHeap &) = delete;
 
-    /// `clean` tells whether the memory reads as zero. `alignment` up to window_size comes for free.
+    /// A block, or nullptr. Sets `clean` to whether the memory reads as zero. An `alignment` up to window_size costs
+    /// nothing.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean) {
         if (size > largest || alignment > largest) {
             return nullptr;
@@ -55,14 +56,14 @@ public:
         return block->memory;
     }
 
-    /// The usable size of a live block; 0 if `p` is not one.
+    /// The usable size of the live block at `p`; 0 if there is none.
     std::size_t size_of(const void *p) const {
         sync::Guard hold(lock_);
         const HugeBlock *const block = table_.find(p);
         return block != nullptr ? block->bytes : 0;
     }
 
-    /// False if `p` is not a live block: nothing has changed.
+    /// Frees the live block at `p`. False, and nothing has changed, if there is none.
     bool free(void *p) {
         HugeBlock dead;
         {
@@ -81,11 +82,11 @@ public:
         return true;
     }
 
-    /// Gives a block a new length, in place or by moving its pages. nullptr if that can not be had: nothing
-    /// changed.
+    /// Gives a block a new length, in place or by moving its pages. nullptr, and nothing has changed, when that is not
+    /// possible.
     void *reallocate(void *p, std::size_t size) {
         const std::size_t bytes = size <= largest ? align_up(size, platform::vm::page_size()) : 0;
-        // Out of the table first: once its pages have moved, the old address may be somebody else's.
+        // Out of the table first: once its pages have moved, another thread may get the old address for a block.
         lock_.lock();
         HugeBlock *const block = bytes != 0 ? table_.remove(p) : nullptr;
         if (block == nullptr) {
@@ -115,7 +116,7 @@ public:
         return to;
     }
 
-    /// A live block is nobody's, for free() and the others, until it is shown again.
+    /// Hides a live block, or shows it again: free(), size_of() and reallocate() do not find a hidden block.
     void set_hidden(const void *p, bool hidden) {
         sync::Guard hold(lock_);
         table_.set_hidden(p, hidden);
@@ -131,10 +132,10 @@ public:
         out.free_dirty += cache_.bytes();
     }
 
-    /// Of blocks, and of what is kept of them.
+    /// Bytes of live blocks and of cached mappings.
     std::size_t mapped_bytes() const { return table_.live() + cached_bytes(); }
 
-    /// In the child of a fork of a threaded process.
+    /// In the child of a fork of a process with several threads.
     void repair_after_fork() {
         lock_.reset_after_fork();
         table_.repair_after_fork();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge mappings: one mapping a block, made, grown, moved and unmapped.
+// Huge mappings: the mappings of huge blocks are made, resized, moved and unmapped here.
 //
-// Adds:    those four, with the account of address space.
-// Needs:   the run heap's lock and address space.
-// Keeps:   64 KiB behind each are nobody's, so that who writes on behind it reaches no segment's descriptors.
+// Adds:    these operations, and the account of address space.
+// Needs:   the lock and the address space of the run heap.
+// Keeps:   no segment starts within the 64 KiB behind a mapping, so an overflow of a huge block does not reach the
+//          descriptors of a segment.
 // Threads: any.
 // Errors:  nullptr or false: nothing has changed.
-// Cost:    system calls, under the run heap's lock where addresses are chosen.
+// Cost:    system calls; with the run heap's lock held where an address is chosen.
 #pragma once
 
 #include <cairn/platform/random.hpp>
@@ -20,7 +21,7 @@ class HugeMappings {
 public:
     explicit constexpr HugeMappings(RunHeap &runs) : runs_(runs) {}
 
-    /// Zeroed memory.
+    /// A new mapping: zeroed memory.
     char *map(std::size_t bytes, std::size_t alignment) {
         char *const p = map_anew(bytes, alignment);
         if (p != nullptr) {
@@ -29,20 +30,21 @@ public:
         return p;
     }
 
-    /// What so many bytes more cost, if `cached` bytes lie free beside the runs.
+    /// How many bytes have to be given back before `bytes` more are taken, if `cached` bytes are free beside the free
+    /// runs.
     std::size_t price(std::size_t bytes, std::size_t cached) {
         return runs_.price(bytes, PurgingRuns::beside_mappings, cached);
     }
 
-    /// By how much the water line has ever risen with mappings.
+    /// By how much mappings have raised the water line, in all.
     std::size_t risen() const { return risen_.load(std::memory_order_relaxed); }
 
-    /// Whether the water line falls with what is unmapped; not where that is the price of other memory.
+    /// Whether unmapping lowers the water line; not where the memory is given back because other memory is taken.
     enum class Line : bool { falls, stays };
 
     void unmap(void *p, std::size_t bytes, Line line = Line::falls) {
         in_flight_.fetch_add(1, std::memory_order_relaxed);
-        platform::vm::unmap(p, bytes); // without the lock: the kernel takes its time
+        platform::vm::unmap(p, bytes); // without the lock: the call may take long
         {
             sync::Guard hold(runs_.lock());
             runs_.space().shrank(bytes);
@@ -53,7 +55,8 @@ public:
         in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    /// Out of memory: waits a while for what other threads are unmapping. False if that was nothing.
+    /// Out of memory: waits until other threads have unmapped what they are unmapping, some 100 ms at most. False if no
+    /// thread was unmapping.
     bool wait_for_others() const {
         int i = 0;
         for (; i < platform::longest_wait && in_flight_.load(std::memory_order_relaxed) != 0; ++i) {
@@ -64,7 +67,8 @@ public:
 
     void repair_after_fork() { in_flight_.store(0, std::memory_order_relaxed); }
 
-    /// The same pages in a mapping of another length that starts a window, in place or moved. nullptr: nothing has changed.
+    /// Changes the length of a mapping, in place or by moving its pages; the result starts at a window boundary.
+    /// nullptr: nothing has changed.
     char *resize(char *p, std::size_t before, std::size_t bytes) {
         const bool starts_window = is_aligned(p, window_size);
         if (starts_window && (bytes == before || resize_in_place(p, before, bytes))) {
@@ -89,21 +93,23 @@ private:
         return true;
     }
 
-    /// A longer mapping with the pages of the old one, which is gone.
+    /// Moves the pages to a new mapping of `bytes`; the old mapping is then gone. The new one is mapped before:
+    /// mremap() replaces it.
     char *move(void *p, std::size_t before, std::size_t bytes) {
-        char *const to = map_anew(bytes, 1); // the place
+        char *const to = map_anew(bytes, 1);
         if (to == nullptr) {
             return nullptr;
         }
         std::uint64_t *const mark = reinterpret_cast<std::uint64_t *>(to + bytes) - 1;
         const std::uint64_t secret = platform::secret() ^ address_of(mark);
-        // The page of the mark is all that is touched of the place; not the huge page that it might be part of.
+        // Only the page of the mark is touched: without access to the rest the kernel cannot put a huge page there.
         platform::vm::forbid(to, bytes - platform::vm::page_size());
         *mark = secret;
         if (!platform::vm::move(p, before, to, bytes)) {
-            // Unmapped by the kernel, the place may be another's by now. It is ours if the mark is there.
+            // The kernel may have unmapped the new mapping, and another thread may have mapped memory there since. It
+            // is still the one made above if the mark is there.
             if (platform::vm::holds(mark, secret)) {
-                unmap(to, bytes, Line::stays); // it has not risen
+                unmap(to, bytes, Line::stays); // the mapping has not raised the line
             } else {
                 account(bytes, 0);
             }
@@ -128,7 +134,7 @@ private:
     }
 
     RunHeap &runs_;
-    std::atomic<unsigned> in_flight_{0}; ///< on their way to the kernel; relaxed: a hint
+    std::atomic<unsigned> in_flight_{0}; ///< mappings that threads are unmapping; relaxed: a hint
     std::atomic<std::size_t> risen_{0};  ///< relaxed: a counter
 };
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge steps: when memory that nothing has used yet is to come by 2 MiB at once, behind a huge page, as one page fault and not 512.
+// Huge steps: decides when fresh memory is backed by a huge page of 2 MiB, one page fault instead of 512 (a step).
 //
-// Adds:    whether the next step is due, the step itself, and what follows from how it went.
-// Needs:   a range of such a length and alignment that is nobody's meanwhile, and reads as zero.
-// Keeps:   only a process that has 48 MiB takes them, and only where a sixteenth of that at most lies free with them and as little is
-//          in superblocks that have not touched it: each would have touched all of it from the start. A kernel that gives huge pages
-//          unasked is left alone; one that has none to give, or takes long to make one, is asked again after twice as much growth as
-//          the last time.
+// Adds:    whether a step is due, the step itself, and what follows from its result.
+// Needs:   a range of the length and alignment of a huge page that no other thread uses meanwhile, and that reads as
+//          zero.
+// Keeps:   only a process with 48 MiB of resident memory takes steps, and only while at most a sixteenth of that would
+//          be dirty after the step, and at most a sixteenth is untouched memory of superblocks, which a huge page would
+//          make resident from the start. If the kernel gives huge pages without being asked, no step is taken. If it
+//          has none to give, or takes long, the next step comes after twice as much growth as the last time.
 // Threads: the caller holds a lock, but not for fault(), nor for asks() between begin() and end().
 // Cost:    fault(): three or four system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
 // Source:  docs/decisions/huge-page-growth.md
@@ -25,22 +26,22 @@ class HugeSteps {
 public:
     static constexpr std::size_t bytes = 2_MiB;
     static constexpr unsigned slots = bytes / slot_size;
-    /// No step is more than a 24th of what there is.
+    /// Resident memory from which on steps are taken: a step is at most a 24th of it.
     static constexpr std::size_t least = 24 * bytes;
-    /// What may lie free with it, or be untouched, is no more than a sixteenth.
+    /// Dirty memory with the step, and untouched memory, are each at most this fraction of the resident memory.
     static constexpr std::size_t fraction = 16;
-    /// A longer run is used by half, perhaps, and the other half is its program's to touch.
+    /// No step for longer runs: the program may touch only a part of such a run.
     static constexpr unsigned longest_run = slots / 2;
 
     constexpr HugeSteps() = default;
 
-    /// What a heap of runs has: bytes that are resident, as far as is known: of long blocks all, and of huge ones; of these, such as lie
-    /// free; what its superblocks have not touched; by how much it has ever grown.
+    /// Bytes of a run heap. `resident`: an upper bound, all of large and huge blocks. `dirty`: the free part of that.
+    /// `untouched`: memory of superblocks that was not touched. `growth`: the sum of all growth.
     struct Memory {
         std::size_t resident, dirty, untouched, growth;
     };
 
-    /// Whether who needs so many slots is to take a step, and to call end() or leave_out() then.
+    /// Whether a step is due for a run of `needed` slots. If so, the caller has to call end() or leave_out().
     bool begin(unsigned needed, const Memory &has) {
         const std::size_t part = has.resident / fraction;
         if (in_progress_ || needed > longest_run || has.resident < least || has.dirty + bytes > part ||
@@ -53,10 +54,12 @@ public:
 
     enum class Got : unsigned char { nothing, slowly, soon };
 
-    /// The first one asks for nothing, and shows whether this kernel gives huge pages to who does not ask: then it is left alone.
+    /// Whether a step marks its range for huge pages. The first step does not: it shows whether this kernel gives huge
+    /// pages without being asked, and then no step follows.
     bool asks() const { return asks_; }
 
-    /// nothing: the range reads as zero as before.
+    /// Takes the step: touches the range. `nothing`: no huge page came, and the range reads as zero and is not
+    /// resident.
     static Got fault(void *range, bool asks) {
         const std::uint64_t before = platform::monotonic_microseconds();
         if (!platform::vm::fault_huge_page(range, bytes, asks)) {
@@ -65,7 +68,7 @@ public:
         return platform::monotonic_microseconds() - before > slow_ ? Got::slowly : Got::soon;
     }
 
-    /// The step went so.
+    /// After the step: its result, and the growth so far.
     void end(Got got, std::size_t growth) {
         in_progress_ = false;
         if (!asks_) {
@@ -77,24 +80,24 @@ public:
         not_before_ = growth + pause_;
     }
 
-    /// There was no range for it.
+    /// The step is left out, because there was no range for it.
     void leave_out() { in_progress_ = false; }
 
-    /// In the child of a fork: who was about to take one is not there.
+    /// In the child of a fork, where the thread that was taking a step may not exist.
     void forget() { in_progress_ = false; }
 
-    /// So much growth goes by before a kernel is asked again that had nothing to give, or gave it slowly: the first time, and after
-    /// many.
+    /// How much the heap grows before the next step after the kernel had no huge page, or was slow: after the first
+    /// such step, and at most.
     static constexpr std::size_t shortest_pause = 4_MiB;
     static constexpr std::size_t longest_pause = 128_MiB;
 
 private:
-    /// Microseconds: as long as 512 page faults take that cost 2 each.
+    /// A step that takes more microseconds was slow: so long take 512 page faults of 2 us each.
     static constexpr std::uint64_t slow_ = 1000;
 
     bool in_progress_ = false;
     bool asks_ = false;
-    std::size_t pause_ = 0; ///< growth without steps
+    std::size_t pause_ = 0; ///< bytes of growth without steps, after the last one
     std::size_t not_before_ = 0;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge store: where the mappings of huge blocks come from, and where they wait when they are free.
+// Huge store: the source of mappings for huge blocks, and the cache of freed ones.
 //
-// Adds:    new ones; cached ones made longer or shorter, with the pages that they have; giving back what is cached.
+// Adds:    new mappings; cached mappings, resized, with their resident pages; giving cached memory back.
 // Needs:   HugeMappings, HugeCache.
-// Keeps:   when memory is taken from the operating system, the cache gives back as much of what lies free beyond
-//          PurgingRuns::beside_mappings.
+// Keeps:   when memory is taken from the operating system, and free memory exceeds PurgingRuns::beside_mappings, the
+//          cache gives back as many bytes of the excess as are taken.
 // Threads: any; one lock, not held while the kernel maps, moves or unmaps.
 // Errors:  false.
 // Cost:    system calls.
@@ -22,27 +22,29 @@ public:
     HugeStore(const HugeStore &) = delete;
     HugeStore &operator=(const HugeStore &) = delete;
 
-    /// One tick of the purge clock: unmaps what has been in the cache since the last one.
+    /// One tick of the purge clock: unmaps the mappings that were in the cache at the last one.
     void purge_idle() {
         unmap_all([](HugeCache &cache) { return cache.tick(); });
     }
 
-    /// Unmaps everything that is cached. Bytes given back.
+    /// Unmaps everything in the cache. Returns the bytes given back.
     std::size_t flush() {
         return unmap_all([](HugeCache &cache) { return cache.tick(/*all=*/true); });
     }
 
-    /// Out of memory: the same, and waits for what others are giving back. False if there was nothing.
+    /// Out of memory: unmaps everything in the cache, and waits for other threads that are unmapping. False if no
+    /// memory was given back.
     bool give_up() {
         const bool mine = flush() != 0;
         return mappings_.wait_for_others() || mine;
     }
 
-    /// New memory is about to be taken from the operating system: if that will be more than ever was, as much of the cache goes
-    /// back, of what lies free beyond the invariant, runs among it.
+    /// Before `bytes` are taken from the operating system: if that exceeds the water line, as many bytes of the cache
+    /// are given back, as far as the free memory, including free runs, exceeds its limit.
     void make_room(std::size_t bytes) { give_back(bytes, HugeMappings::Line::stays); }
 
-    /// The same for runs that were taken already; the water line has risen with them, and for huge blocks before, by so much in all.
+    /// After runs have grown: gives back cached memory for that growth, as make_room() does. `risen`: by how much runs
+    /// and mappings have raised the water line, in all.
     void pay_for_runs(std::size_t risen) {
         const std::size_t runs = risen - std::min(risen, mappings_.risen());
         const std::size_t paid = paid_for_runs_.exchange(runs, std::memory_order_relaxed);
@@ -68,8 +70,9 @@ protected:
         return block.memory != nullptr;
     }
 
-    /// Memory from the cache, with the pages it has: what was taken already, or a shorter chain made longer, where room for a new
-    /// mapping would have to be made there. Where not, lengths that take turns stay cached side by side.
+    /// Serves a request of `bytes` with a cached mapping and its resident pages: the one in `block`, if the caller has
+    /// taken one, or else a shorter chain that is lengthened. A shorter one only if memory of the cache would have to
+    /// be given back for a new mapping; otherwise mappings of several lengths that are used in turn stay cached.
     bool reuse(HugeBlock &block, std::size_t bytes) {
         if (block.memory == nullptr && (price_of(bytes) == 0 || !take_shorter(bytes, block))) {
             return false;

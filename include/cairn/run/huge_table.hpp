@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Huge table: which mappings are live huge blocks, by their address, kept away from the blocks.
+// Huge table: a hash table of the live huge blocks by their address, outside of the blocks.
 //
-// Adds:    enter, find, remove; descriptors from pages of their own, which are never given back.
+// Adds:    enter, find, remove; descriptors, in pages that are never given back.
 // Needs:   WindowMap, platform::vm.
 // Keeps:   the window of each block in the table is marked `huge`, and no other one.
 // Threads: the caller holds a lock.
@@ -19,15 +19,17 @@ struct HugeBlock {
     char *memory = nullptr;
     std::size_t bytes = 0;
     HugeBlock *next = nullptr;
-    bool hidden = false; ///< from find() and remove()
+    bool hidden = false; ///< find() and remove() do not find it
 
     char *end() const { return memory + bytes; }
 };
 
-/// Behind a block no window starts, whose first lines are a segment's descriptors.
+/// At least so many bytes lie between the end of a block and the next window, whose first lines may be the descriptors
+/// of a segment.
 inline constexpr std::size_t huge_guard = slot_size;
 
-/// A length for a block that starts a window, so that this holds wherever its mapping ends: so many bytes, or the guard more.
+/// The length of the mapping for a block of `bytes` that starts at a window: longer by the guard if its end would
+/// otherwise be too near to the next window.
 constexpr std::size_t huge_length(std::size_t bytes) {
     return align_up(bytes, window_size) - bytes < huge_guard ? bytes + huge_guard : bytes;
 }
@@ -67,7 +69,7 @@ public:
     /// The block that starts at p, or nullptr.
     const HugeBlock *find(const void *p) const { return *const_cast<HugeTable *>(this)->link_to(p); }
 
-    /// The same, taken out of the table.
+    /// Takes the block that starts at p out of the table and returns it; nullptr if there is none.
     HugeBlock *remove(const void *p) {
         HugeBlock **const link = link_to(p);
         HugeBlock *const block = *link;
@@ -80,13 +82,13 @@ public:
         return block;
     }
 
-    /// Whether find() and remove() find the block, which stays in the table.
+    /// Hides the block at p from find() and remove(), or shows it again; it stays in the table.
     void set_hidden(const void *p, bool hidden) { (*link_to(p, !hidden))->hidden = hidden; }
 
     std::size_t live() const { return live_.load(std::memory_order_relaxed); } ///< bytes; any thread
     std::size_t count() const { return count_; }
 
-    /// In the child of a fork: a thread that is not there may have been between a link and the sums.
+    /// In the child of a fork: another thread of the parent may have changed a link and not yet the sums.
     void repair_after_fork() {
         std::size_t sum = 0;
         count_ = 0;
@@ -114,7 +116,7 @@ private:
 
     HugeBlock *buckets_[bucket_count_]{};
     HugeBlock *spare_ = nullptr;
-    std::atomic<std::size_t> live_{0}; ///< relaxed: a counter, written under the lock
+    std::atomic<std::size_t> live_{0}; ///< relaxed: a counter, written with the lock held
     std::size_t count_ = 0;
 };
 

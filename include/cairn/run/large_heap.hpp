@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Large heap: blocks of 64 KiB to a segment, each a run of slots.
+// Large heap: large blocks, each a run of slots in a segment.
 //
-// Adds:    malloc, free, and growing or shrinking in place; a block of less than 8 MiB goes to who has just freed one like it.
+// Adds:    malloc, free, and growing or shrinking in place; a thread that has freed a block of less than 8 MiB gets the
+//          run again for a block of the same length (SpareRuns).
 // Needs:   RunHeap below.
-// Keeps:   the block's size stands in its descriptor, and whether it is live too: not among the slots' kinds, of which 64 share
-//          a line.
-// Threads: any; who frees a block twice at one time from two threads is caught by the exchange of that word.
+// Keeps:   the descriptor of a block holds its size and whether it is live. The slot kinds do not say whether it is
+//          live: the kinds of 64 slots share a cache line.
+// Threads: any; an atomic exchange of the live word detects two threads that free one block at the same time.
 // Errors:  nullptr.
-// Cost:    the lock of a stripe of runs, or an exchange; no clearing of memory that is clean already.
+// Cost:    the lock of a stripe, or an atomic exchange; memory that reads as zero is not cleared again.
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
@@ -21,19 +22,20 @@ namespace cairn {
 
 class LargeHeap {
 public:
-    /// Longer blocks are better off in mappings of their own.
+    /// Longer blocks are huge: mappings of their own.
     static constexpr std::size_t largest = window_size / 2;
-    /// A window holds a run of half its length at no coarser alignment.
+    /// The coarsest alignment at which a window holds a run of half its length.
     static constexpr std::size_t largest_alignment = window_size / 4;
 
-    /// But where address space is short, runs may serve them too.
+    /// The longest block that a run can hold; used for huge blocks when no mapping can be had.
     static constexpr std::size_t longest = RunHeap::longest_run * slot_size;
 
     explicit constexpr LargeHeap(RunHeap &runs) : runs_(runs) {}
     LargeHeap(const LargeHeap &) = delete;
     LargeHeap &operator=(const LargeHeap &) = delete;
 
-    /// size <= longest, alignment <= largest_alignment. `who`: a number of the thread, for its home among the stripes.
+    /// A block, or nullptr; `clean` is set to whether it reads as zero. size <= longest, alignment <=
+    /// largest_alignment. `who`: the number of the thread's heap, which gives its home stripe.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = SpareRuns::nobody) {
         const unsigned slots = large_size::slots_for(size);
         const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now,
@@ -51,7 +53,7 @@ public:
         return large_size::begin(run.first, size, alignment);
     }
 
-    /// What the thread has freed last, if it was kept and is as long; else nullptr. It was used before.
+    /// A block in the thread's spare run, if that has the length for `size`; otherwise nullptr. The memory is dirty.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
         const unsigned slots = large_size::slots_for(size);
         if (size > SpareRuns::longest || spares_.slots(who) != slots || alignment > slot_size ||
@@ -66,20 +68,20 @@ public:
         return nullptr;
     }
 
-    /// Whether such a block would lie in memory that was used before; long runs that are kept are given up for it. A hint: other
-    /// threads take runs too.
+    /// Whether a dirty free run fits such a block; frees long spare runs if none does without them. A hint: other
+    /// threads allocate runs too.
     bool make_fit_used_run(std::size_t size, std::size_t alignment) {
         const unsigned slots = large_size::slots_for(size), to = slots_of_alignment(alignment);
         return runs_.has_dirty(slots, to) || (give_up_long_spares() && runs_.has_dirty(slots, to));
     }
 
-    /// So many bytes at most are in long runs that are kept for who has freed them.
+    /// An upper bound of the bytes in long spare runs.
     std::size_t spares() const { return spares_.long_room(); }
 
-    /// When memory grows. Whether there were any.
+    /// When memory grows: frees the spare runs if there are long ones. Whether any run was freed.
     bool give_up_long_spares() { return spares() != 0 && give_up_spares() != 0; }
 
-    /// What is kept becomes free runs. Bytes.
+    /// Frees all spare runs. Returns their bytes.
     std::size_t give_up_spares() {
         std::size_t bytes = 0;
         for (unsigned who = 0; who < SpareRuns::places; ++who) {
@@ -90,7 +92,7 @@ public:
         return bytes;
     }
 
-    /// In the child of a fork of a threaded process, after the runs: those that were kept are free ones now.
+    /// In the child of a fork of a process with several threads. The repair of the runs, before, has freed the spares.
     void repair_after_fork() {
         spares_.forget();
         live_.forget();
@@ -105,12 +107,14 @@ public:
 
     static std::size_t size_of(const OwnerLine *first) { return large_size::of(first); }
 
-    /// nothing: the block is not live any more. kept_long: it waits, and now and then such a one is to ask for a surplus.
+    /// The result of free(). nothing: the block was not live. kept: the run became a spare. kept_long: a long run became
+    /// a spare, and the caller checks whether free memory exceeds its limit. run: a run was freed.
     enum class Freed : unsigned char { nothing, kept, kept_long, run };
 
-    /// What became free of it: a run, or it is kept, and what was kept before was none. `who`: for malloc_spare.
+    /// Frees a block. `who`: the number of the thread's heap, for malloc_spare().
     Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
-        // relaxed: one operation keeps two threads apart; what the run holds is handed over by put(), or by the lock of release().
+        // relaxed: the exchange alone decides which of two threads frees the block; the contents of the run are handed
+        // over by SpareRuns::put(), or by the lock in release().
         auto &block = shared_of(first)->starts_below;
         if (block.exchange(Segment::dead, std::memory_order_relaxed) == Segment::dead) {
             return Freed::nothing;
@@ -121,12 +125,13 @@ public:
         if (CAIRN_UNLIKELY(is_long)) {
             retire(spares_.excess(who));
         }
-        return left != nullptr                         ? Freed::run
-               : is_long && spares_.is_to_be_told(who) ? Freed::kept_long
-                                                       : Freed::kept;
+        if (left != nullptr) {
+            return Freed::run;
+        }
+        return is_long && spares_.check_is_due(who) ? Freed::kept_long : Freed::kept;
     }
 
-    /// True if the block now has room for `size` where it is.
+    /// Makes a block longer or shorter in place. False, and nothing has changed, if there is no room for `size`.
     bool resize_in_place(OwnerLine *first, std::size_t size) {
         if (size > largest) {
             return false;
@@ -159,7 +164,7 @@ private:
         return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
     }
 
-    /// Neither a block nor a spare any more, unless it is nullptr.
+    /// Frees a run that is neither a block nor a spare any more; nothing for nullptr.
     void retire(OwnerLine *run) {
         if (run != nullptr) {
             live_.remove(run);
@@ -169,7 +174,7 @@ private:
 
     RunHeap &runs_;
     SpareRuns spares_;
-    LiveRuns live_; ///< spares among them
+    LiveRuns live_; ///< blocks and spares
 };
 
 } // namespace cairn

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Large size: how long the block of a large run is, which has its descriptor and pages up to the end of its last slot, and where it
-// begins: what it leaves of its last page lies before it as well as behind it, so that long blocks begin at different cache lines.
+// Large size: the size of the block in a large run, and where the block begins in the run. A part of the unused bytes
+// of its last page lies before the block, so that large blocks begin at different cache lines (cache colouring).
 //
 // Adds:    of, slots_for, begin, change; drop_tail, for a block that has become shorter.
-// Needs:   the descriptor of a run's first slot.
-// Threads: who holds the block.
-// Cost:    a load, a store; drop_tail a system call where that is worth it.
+// Needs:   the descriptor of the run's first slot.
+// Threads: the thread that allocates, resizes or frees the block.
+// Cost:    a load or a store; drop_tail a system call for 16 KiB or more.
 #pragma once
 
 #include <cairn/platform/vm.hpp>
@@ -14,34 +14,36 @@
 
 namespace cairn::large_size {
 
+/// The usable size of the block.
 inline std::size_t of(const OwnerLine *first) {
     return shared_of(first)->block_size;
 }
 
-/// Of a run for a block of `size` with so many bytes before it.
+/// The slots of a run for a block of `size` that begins `before` bytes after the start of the run.
 inline unsigned slots_for(std::size_t size, std::size_t before = 0) {
     return static_cast<unsigned>(ceil_div(before + size, slot_size));
 }
 
-/// It ends where a page does.
+/// Sets the size of a block; the block ends at the end of a page.
 inline void change(OwnerLine *first, std::size_t size) {
     const std::size_t before = shift_of(first);
     const std::size_t end = align_up(before + size, platform::smallest_page);
     shared_of(first)->block_size = static_cast<std::uint32_t>(end - before);
 }
 
-/// A new block in the run; it touches no more pages wherever it begins.
+/// Starts a new block in the run and returns it. It needs as many pages as a block at the start of the run.
 inline void *begin(OwnerLine *first, std::size_t size, std::size_t alignment) {
     const std::size_t left = align_up(size, platform::smallest_page) - size;
     const std::size_t lines = alignment <= platform::cache_line ? left / platform::cache_line + 1 : 1;
     shared_of(first)->first_block = memory_of(first) + spread_at(Segment::of(first)->slot_of(first), lines);
     change(first, size);
-    // relaxed: in the pointer's history
+    // relaxed: whoever hands the pointer to another thread orders this store as well
     shared_of(first)->starts_below.store(Segment::live, std::memory_order_relaxed);
     return reinterpret_cast<void *>(blocks_of(first));
 }
 
-/// Of a block whose end was `before`, in its run: what lies behind it goes back to the operating system if it is much.
+/// After a block was shortened: `before` is the former end in its run. Gives the pages behind the block back to the
+/// operating system if they are 16 KiB or more.
 inline void drop_tail(OwnerLine *first, std::size_t before) {
     constexpr std::size_t least = 16_KiB;
     const std::size_t page = platform::vm::page_size();

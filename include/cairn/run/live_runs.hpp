@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Live runs: how many runs are in use as long blocks, and how long they are together.
+// Live runs: the number of runs in use as large blocks, and the sum of their lengths.
 //
-// Adds:    a count a stripe, so that threads with stripes of their own do not meet here.
-// Needs:   runs in segments; never more slots than 2^32 in all.
+// Adds:    a counter for each stripe, so that threads with different stripes write to different cache lines.
+// Needs:   runs in segments; at most 2^32 slots in all.
 // Threads: any.
 // Cost:    an atomic addition.
 #pragma once
@@ -18,7 +18,8 @@ public:
         std::size_t blocks = 0;
         std::size_t bytes = 0;
 
-        /// Others work meanwhile: what they free between two sums is left out.
+        /// The difference of two sums; 0 where other threads have changed the counters between the two so that `some`
+        /// is larger.
         Sum without(Sum some) const {
             return {blocks > some.blocks ? blocks - some.blocks : 0,
                     bytes > some.bytes ? bytes - some.bytes : 0};
@@ -30,10 +31,11 @@ public:
     void add(const OwnerLine *run) { note(run, word(1, run->slots)); }
     void remove(const OwnerLine *run) { note(run, 0 - word(1, run->slots)); }
 
-    /// A run is longer, or shorter, than it was.
+    /// The length of a run has changed; it had `before` slots.
     void change(const OwnerLine *run, unsigned before) { note(run, word(0, run->slots) - word(0, before)); }
 
-    /// In the child of a fork, which counts anew: what other threads had on its way is in no list.
+    /// In the child of a fork, which counts the blocks again: runs that other threads of the parent were allocating or
+    /// freeing are not blocks.
     void forget() {
         for (Count &count : counts_) {
             count.word.store(0, std::memory_order_relaxed);
@@ -52,7 +54,7 @@ public:
 
 private:
     struct alignas(platform::cache_line) Count {
-        std::atomic<std::uint64_t> word{0}; ///< relaxed: slots and blocks, a counter
+        std::atomic<std::uint64_t> word{0}; ///< relaxed: two counters; upper half slots, lower half blocks
     };
 
     static constexpr std::uint64_t word(std::uint64_t blocks, std::uint64_t slots) {

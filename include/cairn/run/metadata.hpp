@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Metadata: memory that is never given back; in runs when the kernel has none.
+// Metadata: memory for the allocator's own data, which is never given back.
 //
-// Adds:    memory_for_ever; take_for_metadata, from what lies free.
+// Adds:    memory_for_ever: a mapping, or a run when the kernel refuses; take_for_metadata: a run.
 // Needs:   RunHeap below.
 // Threads: any.
 // Errors:  nullptr.
@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-/// Zeroed.
+/// Zeroed memory in a run of its own; nullptr when out of memory.
 inline void *take_for_metadata(RunHeap &runs, std::size_t bytes) {
     const Run run = runs.allocate(static_cast<unsigned>(ceil_div(bytes, slot_size)));
     if (run.first == nullptr) {
@@ -28,7 +28,7 @@ inline void *take_for_metadata(RunHeap &runs, std::size_t bytes) {
     return memory;
 }
 
-/// Zeroed; the kernel's, or of a run where it has none.
+/// Zeroed memory: a mapping, or a run when the kernel refuses; nullptr when out of memory.
 inline void *memory_for_ever(RunHeap &runs, std::size_t bytes) {
     void *const memory = platform::vm::map(bytes);
     return memory != nullptr ? memory : take_for_metadata(runs, bytes);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Purging runs: free runs whose memory goes back to the operating system.
+// Purging runs: the free runs of a stripe, their lock, and how their memory goes back to the operating system.
 //
-// Adds:    purging on request and by the clock; how much may lie free when new memory is taken.
-// Needs:   FreeRuns and the lock over them.
-// Keeps:   maps are never split: memory goes back by madvise. Memory that was needed within the last tick of
-//          the clock stays (low-water mark).
-// Threads: functions ending in _locked are for who holds the lock, which is not held while the kernel purges.
-// Cost:    one system call a run; where the kernel does not take a run, for pages in it that the program has locked and left so, one
-//          for each halving until it is known which slot that is.
+// Adds:    purging on request and by the purge clock; how much memory may be free while new memory is taken.
+// Needs:   FreeRuns.
+// Keeps:   mappings are never split: memory goes back by madvise. Memory that was in use within the last tick of the
+//          clock stays (low-water mark).
+// Threads: functions whose names end in _locked: the caller holds the lock, which is released while the kernel purges.
+// Cost:    one system call a run; if the kernel refuses a run, because the program has locked pages in it, one for each
+//          halving until the slot with the locked pages is found.
 // Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 6, G (pages are decommitted).
 #pragma once
 
@@ -20,14 +20,15 @@
 
 namespace cairn {
 
-/// What may lie free and resident while memory is taken, K at this border, and 1/f: Hoard's invariant once more, at the lowest
-/// border.
+/// How much free memory may be resident while new memory is taken: the slack, or 1/fraction of the resident memory,
+/// whichever is more. This is Hoard's emptiness invariant, between the run heap and the operating system.
 struct RunsKept {
     std::size_t slack;
     std::size_t fraction;
     constexpr std::size_t bytes(std::size_t resident) const { return std::max(resident / fraction, slack); }
 
-    /// `taken` bytes of new memory have their price: as much of what lies free beyond the invariant.
+    /// How many bytes have to be purged for `taken` bytes of new memory: as many, as far as the dirty memory exceeds
+    /// the limit.
     constexpr std::size_t price(std::size_t taken, std::size_t dirty, std::size_t resident) const {
         return dirty > bytes(resident) ? std::min(dirty - bytes(resident), taken) : 0;
     }
@@ -35,11 +36,12 @@ struct RunsKept {
 
 class alignas(platform::cache_line) PurgingRuns {
 public:
-    /// A long block comes and goes by one call each, and its next size may fit what lies free.
+    /// When a large block grows the heap: each block comes and goes by one call, and the next size may fit a free run.
     static constexpr RunsKept beside_blocks{8_MiB, 4};
-    /// The same for cached mappings, runs among it: a mapping that is gone costs all of its faults.
+    /// For the sum of cached mappings and free runs: a mapping that was given back costs all of its page faults again.
     static constexpr RunsKept beside_mappings{32_MiB, 4};
-    /// A superblock serves many calls: a longer one that no free run has room for may have new memory. One of a single slot fits into any.
+    /// When a superblock grows the heap: it serves many calls. Only a superblock of several slots may find no free run
+    /// that fits; one of a single slot fits into every free run.
     static constexpr RunsKept beside_superblocks{4_MiB, 16};
 
     constexpr PurgingRuns() = default;
@@ -54,10 +56,11 @@ public:
         return kind == SlotKind::free_clean ? clean_bytes() : dirty_bytes();
     }
 
-    /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Bytes given back.
+    /// Gives back dirty memory, the longest runs first, until at most `keep` bytes are left. Returns the bytes given
+    /// back.
     std::size_t purge_locked(std::size_t keep) {
         const std::size_t before = purged_;
-        std::size_t most = slots_per_segment; // at a time
+        std::size_t most = slots_per_segment; // in one call
         LeftAside left;
         while (free_.dirty_bytes() > keep && !left.is_enough(purged_ != before)) {
             const std::size_t slots = ceil_div(free_.dirty_bytes() - keep, slot_size);
@@ -69,7 +72,7 @@ public:
             most = gone ? std::min<std::size_t>(2 * most, slots_per_segment) : run->slots / 2;
             if (most == 0) {
                 left.runs[left.count++] = run;
-                ++in_flight_; // out of memory, others wait for it
+                ++in_flight_; // a thread that is out of memory waits for this run
                 most = 1;
             } else {
                 free_.put(run, gone);
@@ -85,24 +88,24 @@ public:
         return purged_ - before;
     }
 
-    /// What the kernel would not take when it was last asked, until that is to be forgotten. Any thread.
+    /// How much the kernel refused at the last purge, until forget_refused(). Any thread.
     std::size_t refused_bytes() const { return refused_.load(std::memory_order_relaxed); }
     void forget_refused() { refused_.store(0, std::memory_order_relaxed); }
 
-    /// Whether runs are on their way to the kernel, or with one for whom it makes a huge page.
+    /// Whether a thread has taken a run for a short time: to purge it, or to back it with a huge page.
     bool in_flight_locked() const { return in_flight_ != 0; }
     void leaves_locked() { ++in_flight_; }
     void is_back_locked() { --in_flight_; }
 
-    /// The lists are empty then, to be filled by what the slots say.
+    /// In the child of a fork: empties the lists, which are then rebuilt from the slot kinds.
     void repair_after_fork() {
         lock_.reset_after_fork();
         in_flight_ = 0;
         free_.clear();
     }
 
-    /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
-    /// `keep` bytes. How many of those were kept.
+    /// One tick of the purge clock: gives back the memory that was free during the whole last period, except for `keep`
+    /// bytes. Returns how many of those bytes there were.
     std::size_t purge_idle_locked(std::size_t keep) {
         const std::size_t now = free_.dirty_bytes();
         const std::size_t unused = free_.exchange_low_water();
@@ -121,18 +124,18 @@ public:
     }
 
 private:
-    /// Slots that the kernel does not take, out of the way of the others meanwhile.
+    /// Slots that the kernel refuses, out of the lists while other runs are purged.
     struct LeftAside {
         OwnerLine *runs[16];
         unsigned count = 0;
-        /// In a process that has locked all of its memory two are.
+        /// Whether to stop. If nothing was purged, two refused slots are enough: the process has locked all its memory.
         bool is_enough(bool some_went) const { return count == (some_went ? std::size(runs) : 2); }
     };
 
-    /// Whether the kernel took it. The caller puts the run back.
+    /// Purges one run, without the lock. Whether the kernel took it. The caller puts the run back.
     bool purge_one_locked(OwnerLine *run) {
         ++in_flight_;
-        lock_.unlock(); // the kernel takes its time; the run is nobody's meanwhile
+        lock_.unlock(); // the call may take long; the run is in no list meanwhile
         const std::size_t bytes = span_of(run);
         const bool gone = platform::vm::purge(reinterpret_cast<void *>(memory_of(run)), bytes);
         lock_.lock();
@@ -144,10 +147,10 @@ private:
 
     sync::Lock lock_{sync::Rank::stripe};
     FreeRuns free_;
-    unsigned in_flight_ = 0; ///< runs that come back soon
+    unsigned in_flight_ = 0; ///< runs that threads have taken for a short time
     std::size_t purged_ = 0;
     std::size_t purges_ = 0;
-    std::atomic<std::size_t> refused_{0}; ///< relaxed: a hint by itself
+    std::atomic<std::size_t> refused_{0}; ///< relaxed: a hint that orders no other memory
 };
 
 } // namespace cairn

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Run growth: where runs come from that nothing has used yet, and what new memory costs.
+// Run growth: where fresh runs come from, and the purging that offsets growth ("paying").
 //
-// Adds:    growth by segments; what was touched, and paying for it with what lies free.
-// Needs:   Segments for new address space; RunStripes for what is free.
-// Keeps:   when new memory is taken, what lies free is within PurgingRuns' limits, or as much of it goes back.
-// Threads: any; one lock, under which a stripe's may be taken, and which is not held while the kernel purges.
-// Errors:  no run when the operating system has none.
-// Cost:    a lock; a system call for new address space, an eighth of what there is at a time (window_parts).
+// Adds:    growth by segments; the account of touched memory, and purging of free memory in return for growth.
+// Needs:   Segments for new address space; RunStripes for free runs.
+// Keeps:   when new memory is taken and free memory exceeds a limit of PurgingRuns, as much of the excess is purged.
+// Threads: any; one lock, released while the kernel purges. A stripe's lock may be taken with it held.
+// Errors:  no run when the operating system refuses.
+// Cost:    a lock; a system call for new address space, an eighth of the mapped memory at a time (window_parts).
 // Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 
@@ -23,9 +23,9 @@ public:
     RunGrowth(const RunGrowth &) = delete;
     RunGrowth &operator=(const RunGrowth &) = delete;
 
-    enum class Touched : bool { later, now }; ///< later: bit by bit, see touch()
+    enum class Touched : bool { later, now }; ///< when a run is touched; later: in parts, see touch()
 
-    /// So many bytes of such a run were touched for the first time: what is now to be paid for. untouch: they went back.
+    /// `bytes` were touched for the first time. Returns the touched bytes above the water line. untouch(): were purged.
     std::size_t touch(std::size_t bytes) {
         sync::Guard hold(lock_);
         line_.drop_untouched(bytes);
@@ -38,29 +38,29 @@ public:
         line_.add_untouched(bytes);
     }
 
-    /// Memory was touched, or taken for a huge block: of what lies free beyond the invariant, as much goes back as it grew.
-    /// By how much the water line rose.
+    /// After memory was touched, or taken for a huge block: purges as many bytes as the touched memory exceeds the
+    /// water line, as far as free memory exceeds `kept`. Returns by how much the water line rose.
     std::size_t pay(RunsKept kept) {
         sync::Guard hold(lock_);
         const std::size_t dirty = dirty_bytes();
         const std::size_t taken = taken_locked();
         const std::size_t price = kept.price(line_.touched_above(taken), dirty, taken);
         if (price != 0) {
-            lock_.unlock(); // the kernel takes its time
+            lock_.unlock(); // the calls may take long
             stripes_.purge(dirty - price);
             lock_.lock();
         }
         return line_.raise(taken_locked());
     }
 
-    /// What so much more would cost, if `beside` bytes lie free that are not in runs.
+    /// How much would have to be purged for `bytes` more, if `beside` bytes are free that are not in runs.
     std::size_t price(std::size_t bytes, RunsKept kept, std::size_t beside) {
         sync::Guard hold(lock_);
         const std::size_t taken = taken_locked();
         return kept.price(line_.taken_above(taken + bytes), dirty_bytes() + beside, taken);
     }
 
-    /// Whether so much more would be more than ever was.
+    /// Whether `bytes` more would exceed the water line.
     bool would_grow(std::size_t bytes) {
         sync::Guard hold(lock_);
         return line_.taken_above(taken_locked() + bytes) != 0;
@@ -69,19 +69,19 @@ public:
     void unmapped_locked(std::size_t bytes) { line_.lower(bytes); }
     const WaterLine &line() const { return line_; } ///< total() and is_small() need no lock
 
-    /// With less than so many bytes touched, memory has no price.
+    /// While less than `bytes` are touched, growth is not offset by purging.
     void set_floor(std::size_t bytes) { line_.set_floor(bytes); }
 
     const RunStripes &stripes() const { return stripes_; }
     std::size_t dirty_bytes() const { return stripes_.dirty_bytes(); }
 
-    /// Bytes of runs that may have memory behind them: in use or dirty.
+    /// Bytes of runs that may be resident: in use or dirty.
     std::size_t resident_bytes() {
         sync::Guard hold(lock_);
         return segments_.bytes() - stripes_.clean_bytes();
     }
 
-    /// Calls f(segment) for every segment; without the lock.
+    /// Calls f(segment) for every segment, without the lock.
     template <class F>
     void for_each_segment(F &&f) const {
         segments_.for_each(f);
@@ -100,8 +100,8 @@ public:
     AddressSpace &space() { return space_; }
 
 protected:
-    /// A run that nothing has used yet. The home stripe grows rather than that its thread goes where others are, unless address
-    /// space is short.
+    /// A fresh run. The home stripe grows before the run is taken from another stripe, unless address space is limited:
+    /// so threads keep to their stripes.
     Run take_unused(unsigned slots, unsigned alignment, Touched touched, unsigned home) {
         sync::Guard hold(lock_);
         Run run = stripes_.take_at_home(slots, alignment, SlotKind::free_clean, home);
@@ -121,7 +121,7 @@ protected:
         return noted_locked(run, touched);
     }
 
-    /// Any run that is there.
+    /// Any free run.
     Run take_any(unsigned slots, unsigned alignment, Touched touched) {
         sync::Guard hold(lock_);
         const Run dirty = stripes_.take(slots, alignment, SlotKind::free_dirty, 0);
@@ -130,12 +130,12 @@ protected:
                    : noted_locked(stripes_.take(slots, alignment, SlotKind::free_clean, 0), touched);
     }
 
-    /// What there was before counts no more.
+    /// The water line falls to the present value.
     void fall() {
         sync::Guard hold(lock_);
         line_.fall(taken_locked());
     }
-    /// The purge clock ticks: what there was before it last did counts no more.
+    /// A tick of the purge clock: the water line falls to the maximum since the last tick.
     void tick() {
         sync::Guard hold(lock_);
         line_.tick(taken_locked());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Run heap: runs of 64 KiB slots, the border between the allocator and the operating system.
+// Run heap: runs of 64 KiB slots, between the rest of the allocator and the operating system.
 //
-// Adds:    taking and giving back runs, growing or shortening one in place.
-// Needs:   HugeGrowth for what nothing has used yet, and its RunStripes for what is free.
-// Keeps:   every slot is in a run that is in use, or free.
+// Adds:    allocation and release of runs, growing or shortening a run in place.
+// Needs:   HugeGrowth for fresh runs; its RunStripes for free runs.
+// Keeps:   every slot is in a run that is in use or free.
 // Threads: any; a stripe's lock, and one more where memory grows, held for some tens of instructions, never while the
 //          kernel purges.
-// Errors:  nullptr when neither the free runs nor the operating system can serve.
-// Cost:    a lock and a bitmap search; a system call for new address space, an eighth of what there is at a time (window_parts).
+// Errors:  nullptr when there is no free run that fits and the operating system refuses.
+// Cost:    a lock and a bitmap search; a system call for new address space, an eighth of the mapped memory at a time.
 // Source:  LKmalloc, section 6, G (stripes, whose pages are committed and decommitted).
 #pragma once
 
@@ -20,11 +20,11 @@ class RunHeap : public HugeGrowth {
 public:
     static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 
-    /// The home stripe of a thread, by its heap's number: 1 and more, 0 for none.
+    /// The home stripe of a thread, by the number of its heap, which is 1 or more; 0 for a thread without a heap.
     static constexpr unsigned home_of(unsigned who) { return who == 0 ? 0 : (who - 1) % RunStripes::most; }
 
-    /// A run of `slots` <= longest_run that starts at a multiple of `alignment` slots. Memory that was used before comes first,
-    /// wherever it is; of what fits, that of the home stripe. A long block may be of both, half of it used at least.
+    /// A run of `slots` <= longest_run at a multiple of `alignment` slots. Dirty runs of all stripes come before fresh
+    /// ones, the home stripe before other stripes. The run of a large block may be mixed, at least half of it dirty.
     Run allocate(unsigned slots, unsigned alignment = 1, Touched touched = Touched::now, unsigned home = 0) {
         Run run = stripes_.take(slots, alignment, SlotKind::free_dirty, home);
         if (run.first == nullptr && touched == Touched::now && slots > 1) {
@@ -34,13 +34,13 @@ public:
             run = take_unused(slots, alignment, touched, home);
         }
         if (run.first == nullptr) {
-            // Dirty and clean neighbours do not coalesce: as clean ones they do.
+            // Dirty and clean neighbours do not coalesce: once purged, they do.
             stripes_.purge(0);
             run = take_any(slots, alignment, touched);
         }
         bool others = true;
         for (int i = 0; run.first == nullptr && others && i < platform::longest_wait; ++i) {
-            others = stripes_.wait_for_others(i); // none: those that there were have come back
+            others = stripes_.wait_for_others(i); // false: the other threads have put their runs back
             run = take_any(slots, alignment, touched);
         }
         if (run.grown) {
@@ -49,10 +49,10 @@ public:
         return run;
     }
 
-    /// Whether the next such run is one that was used before. A hint: other threads take runs too.
+    /// Whether a dirty free run fits. A hint: other threads allocate runs too.
     bool has_dirty(unsigned slots, unsigned alignment) { return stripes_.has_dirty(slots, alignment); }
 
-    /// Takes back a run. `clean`: the caller knows that it reads as zero. `untouched`: what touch() was not told of.
+    /// Frees a run. `clean`: it reads as zero. `untouched`: the bytes of it for which touch() was not called.
     void release(OwnerLine *first, bool clean = false, std::size_t untouched = 0) {
         if (untouched == 0) {
             return put(first, clean);
@@ -62,6 +62,7 @@ public:
         put(first, clean);
     }
 
+    /// Lengthens a run in use to `slots` in place. False, and nothing has changed, if there is no room behind it.
     bool extend(OwnerLine *first, unsigned slots, SlotKind kind) {
         SlotKind was = extend_into_free(first, slots, kind);
         if (was == SlotKind::unmapped && grow_behind(first, slots - first->slots)) {
@@ -79,27 +80,28 @@ public:
         stripe.runs().shorten(first, slots);
     }
 
-    /// Gives memory back, and forgets what memory there was before. Where address space is limited some of that goes back too, for
-    /// what the program maps by itself.
+    /// Purges free memory except for `keep` bytes, and lowers the water line to the present value. Where address space
+    /// is limited, free address space goes back too, for mappings of the program. Returns the bytes purged.
     std::size_t purge(std::size_t keep) {
         const std::size_t bytes = stripes_.purge(keep);
         fall();
         cut_where_limited();
         return bytes;
     }
-    /// A tick of the purge clock: the same, of what lay unused since the last one, and what memory there was before that.
+    /// A tick of the purge clock: purges memory that was free since the last tick, except for `keep` bytes, and lowers
+    /// the water line to the maximum since then. Where address space is limited, free address space goes back too.
     void purge_idle(std::size_t keep) {
         stripes_.purge_idle(keep);
         tick();
         cut_where_limited();
     }
 
-    /// The kernel is asked anew for what it would not take.
+    /// Memory that the kernel has refused to take is purged again at the next purge.
     void forget_refused() { stripes_.forget_refused(); }
 
-    /// Out of memory: where that is for a limit on address space, all that lies free there goes back. Whether there is a point
-    /// in trying again, be it that another thread has done it meanwhile. Not where the kernel refuses for another reason: it
-    /// might not let us have it again.
+    /// Out of memory: where address space is limited, all free address space goes back. Returns whether the caller
+    /// should try again; true also when another thread gave memory back. Without a limit nothing is given back: the
+    /// kernel refused for another reason, and might refuse to map the addresses again.
     bool give_up() {
         if (!AddressSpace::is_limited()) {
             return false;
@@ -111,9 +113,9 @@ public:
         return true;
     }
 
-    /// In the child of a fork of a threaded process: the lists may have been in the middle of a change in a
-    /// thread that is not here. What the slots say is the truth; the lists are made anew from it. untouch() is to be told again.
-    /// `huge`: so many bytes are mapped besides.
+    /// In the child of a fork of a process with several threads: another thread of the parent may have been changing
+    /// the lists, so they are rebuilt from the slot kinds. The caller then calls untouch() for all superblocks. `huge`:
+    /// bytes of mappings that are not segments.
     void repair_after_fork(std::size_t huge = 0) {
         reset_after_fork();
         segments_.repair_after_fork();
@@ -129,7 +131,7 @@ private:
         return stripe.runs().extend(first, slots, kind);
     }
 
-    /// So many clean slots behind a run, where its segment can grow there. Another thread may take them.
+    /// Grows the segment so that `slots` clean slots follow the run. Another thread may take them first.
     bool grow_behind(OwnerLine *first, unsigned slots) {
         sync::Guard hold(lock_);
         PurgingRuns &stripe = stripes_.of(first);
@@ -154,7 +156,7 @@ private:
         }
     }
 
-    /// The free and clean ends of segments are unmapped.
+    /// Unmaps the clean free runs at the ends of segments.
     void cut_ends() {
         sync::Guard hold(lock_);
         segments_.for_each([this](Segment &segment) {

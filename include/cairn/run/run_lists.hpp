@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Run lists: free runs of one kind by their length, for best fit in constant time.
+// Run lists: free runs of one kind by length, for best fit in constant time.
 //
-// Adds:    insert, remove, and the shortest run that holds a request, aligned if asked.
-// Needs:   the OwnerLine of a free run's first slot for links and length; the last slot's for the length
-//          alone (the boundary tag that the neighbour behind finds it by).
-// Keeps:   each list holds runs of exactly its length, most recently freed first.
+// Adds:    insert, remove, and the shortest run that holds a request, with an alignment.
+// Needs:   the OwnerLine of a free run's first slot for links and length; that of its last slot for the length alone
+//          (the boundary tag, by which the next run finds the start of this one).
+// Keeps:   each list holds runs of exactly one length, the most recently freed one first.
 // Threads: the caller holds the stripe's lock.
-// Cost:    a bitmap search over 8 words; aligned requests may look at the runs of a few lengths.
+// Cost:    a bitmap search over 8 words; an aligned request may visit the runs of a few lengths.
 // Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags (LKmalloc,
 //          section 6, C).
 #pragma once
@@ -37,8 +37,8 @@ public:
         bytes_ -= n * slot_size;
     }
 
-    /// The first slot of a piece of `slots` at a multiple of `alignment` slots inside the shortest run that
-    /// has one (the run itself through `whole`), or nullptr.
+    /// The first slot of a piece of `slots` at a multiple of `alignment` slots, inside the shortest run that has such a
+    /// piece; `whole` is set to that run. nullptr if no run has one.
     OwnerLine *best_fit(unsigned slots, unsigned alignment, OwnerLine *&whole) const {
         for (unsigned n = next_length(slots); n < lengths_; n = next_length(n + 1)) {
             for (OwnerLine *run = lists_[n].front(); run != nullptr; run = run->next) {
@@ -53,7 +53,7 @@ public:
         return nullptr;
     }
 
-    /// Calls f(run) for up to `count` of the longest.
+    /// Calls f(run) for up to `count` of the longest runs, the longest first.
     template <class F>
     void for_longest(unsigned count, F &&f) const {
         for (unsigned word = words_; word-- > 0;) {
@@ -70,6 +70,7 @@ public:
         }
     }
 
+    /// A run of the greatest length; nullptr if there is none.
     OwnerLine *longest() const {
         for (unsigned word = words_; word-- > 0;) {
             if (occupied_[word] != 0) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Run stripes: the free runs in stripes, each with a lock of its own, so that threads that come and go with long blocks
-// meet neither at a lock nor in the descriptors of neighbouring runs.
+// Run stripes: the free runs in stripes, each with its own lock, so that threads that allocate and free large blocks
+// contend neither for a lock nor for the descriptors of adjacent runs.
 //
-// Adds:    take from a home stripe, and from the others where that one has nothing that fits; purging over all of them.
-// Needs:   PurgingRuns, one a stripe.
-// Keeps:   a segment's runs are always in one stripe, which the segment names.
-// Threads: any; one stripe's lock at a time.
-// Cost:    a lock and a bitmap search; where the home has nothing, one for each stripe that has as much.
-// Source:  per-processor heaps and a way out of each to all others (Hoard, section 3), for runs.
+// Adds:    allocation from a home stripe, and from the other stripes if no run of the home stripe fits; purging of all.
+// Needs:   PurgingRuns, one for each stripe.
+// Keeps:   all runs of a segment are in one stripe, whose number is in the segment.
+// Threads: any; a thread holds the lock of one stripe at a time.
+// Cost:    a lock and a bitmap search; if no run of the home stripe fits, one for each stripe with enough free bytes.
+// Source:  per-processor heaps, from each of which memory can move to all others (Hoard, section 3), for runs.
 #pragma once
 
 #include <cairn/run/purging_runs.hpp>
@@ -23,10 +23,10 @@ public:
     RunStripes(const RunStripes &) = delete;
     RunStripes &operator=(const RunStripes &) = delete;
 
-    /// Whose the run is.
+    /// The stripe of a run.
     PurgingRuns &of(const OwnerLine *run) { return stripes_[Segment::of(run)->stripe]; }
 
-    /// The stripe has a segment from now on. Under a lock of the caller's.
+    /// Before a stripe gets a segment; the caller holds the lock of growth.
     PurgingRuns &open(unsigned stripe) {
         const unsigned count = stripe + 1 > this->count() ? stripe + 1 : this->count();
         count_.store(count, std::memory_order_relaxed);
@@ -35,7 +35,7 @@ public:
 
     unsigned count() const { return count_.load(std::memory_order_relaxed); }
 
-    /// One of a kind, out of the home stripe if that has one.
+    /// A run of one kind, from the home stripe if it has one that fits, otherwise from another stripe.
     Run take(unsigned slots, unsigned alignment, SlotKind kind, unsigned home) {
         Run run = take_from(stripes_[home], slots, alignment, kind);
         for (unsigned i = 0; run.first == nullptr && i < count(); ++i) {
@@ -45,7 +45,7 @@ public:
         }
         return run;
     }
-    /// One of both kinds, where none of the dirty ones is so long.
+    /// A run of dirty and clean slots, from the home stripe if it has one that fits, otherwise from another stripe.
     Run take_mixed(unsigned slots, unsigned alignment, unsigned home) {
         Run run = mixed_from(stripes_[home], slots, alignment);
         for (unsigned i = 0; run.first == nullptr && i < count(); ++i) {
@@ -59,7 +59,7 @@ public:
         return take_from(stripes_[home], slots, alignment, kind);
     }
 
-    /// A hint: other threads take runs too.
+    /// Whether a dirty free run fits. A hint: other threads allocate runs too.
     bool has_dirty(unsigned slots, unsigned alignment) {
         return any([=](PurgingRuns &stripe) {
             if (stripe.dirty_bytes() < slots * slot_size) {
@@ -86,7 +86,7 @@ public:
         }
     }
 
-    /// Gives back dirty memory until at most `keep` bytes are left. Bytes given back.
+    /// Gives back dirty memory until at most `keep` bytes are left. Returns the bytes given back.
     std::size_t purge(std::size_t keep) {
         std::size_t bytes = 0;
         for (unsigned i = 0; i < count(); ++i) {
@@ -100,8 +100,8 @@ public:
         return bytes;
     }
 
-    /// One tick of the purge clock: gives back what lay unused through the whole of the last period, but for
-    /// `keep` bytes.
+    /// One tick of the purge clock: gives back the memory that was free during the whole last period, except for `keep`
+    /// bytes.
     void purge_idle(std::size_t keep) {
         for (unsigned i = 0; i < count(); ++i) {
             sync::Guard hold(stripes_[i].lock());
@@ -109,7 +109,8 @@ public:
         }
     }
 
-    /// Out of memory: lets other threads come back with the runs that they are purging, or faulting. False when there are none.
+    /// Out of memory: waits a little for other threads that have taken runs to purge them or to back them with huge
+    /// pages. False when there are no such threads.
     bool wait_for_others(int tries) {
         const bool some = any([](PurgingRuns &stripe) {
             sync::Guard hold(stripe.lock());
@@ -166,7 +167,7 @@ private:
     }
 
     PurgingRuns stripes_[most];
-    std::atomic<unsigned> count_{1}; ///< relaxed: those behind it have nothing
+    std::atomic<unsigned> count_{1}; ///< relaxed: a stripe beyond an old count has no free runs yet
 };
 
 } // namespace cairn

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Segments: the windows that a run heap has taken from the address space, and how it gets more of it.
+// Segments: the windows that a run heap has taken from the address space.
 //
-// Adds:    growth by more of a segment that has room, the newest first, else by a new one; a walk over all; cutting off their ends.
+// Adds:    growth of a segment that has room, the newest first, or by a new one; iteration; unmapping of their ends.
 // Needs:   AddressSpace.
-// Keeps:   no segment is ever taken away, only shortened, so a walk needs no lock. The last slot of a window is never handed
-//          out.
-// Threads: the caller of `grow` holds a lock; the walk any.
-// Errors:  nullptr when the operating system has no more.
-// Cost:    a system call each time, and a look at each segment that has room; one more for a guard, 128 times.
+// Keeps:   a segment is never removed, only shortened: iteration needs no lock. The last slot of a window is unused.
+// Threads: the caller of `grow` holds a lock; any thread may iterate.
+// Errors:  nullptr when the operating system refuses.
+// Cost:    a system call, and a visit of each segment that has room; one call more for each of the first 128 guards.
 // Source:  LKmalloc, section 6, G (stripes).
 #pragma once
 
@@ -22,14 +21,14 @@ class Segments {
 public:
     constexpr Segments() = default;
 
-    /// Where it may come from.
+    /// Where new slots may come from: segments that have room, new windows, or both.
     enum class From : unsigned char { segments, windows, both };
 
-    /// A new clean run of the stripe that has room for `slots` at a multiple of `alignment` slots, once it is joined with
-    /// what is clean in front of it. For who holds the stripe's lock.
+    /// A new clean run of the stripe. Joined with the clean slots in front of it, it has room for `slots` at a multiple
+    /// of `alignment` slots. The caller holds the stripe's lock.
     OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe, From from) {
         if (align_up(metadata_slots, alignment) + slots > end_of_slots) {
-            return nullptr; // in no window
+            return nullptr;
         }
         bool reserves = false;
         const unsigned least = std::min(slots + alignment - 1, end_of_slots - metadata_slots);
@@ -37,7 +36,7 @@ public:
         unsigned refused[2] = {slots_per_segment, slots_per_segment}; // by the kernel: mapped, or allowed
         for (Segment **link = &to_grow_; from != From::windows && *link != nullptr;) {
             Segment &segment = **link;
-            if (segment.stripe == stripe) { // the others' locks are not held
+            if (segment.stripe == stripe) { // the locks of other stripes are not held
                 const unsigned clean = segment.clean_end();
                 const unsigned needed = least > clean ? least - clean : 1;
                 unsigned &too_many = refused[segment.is_reserved];
@@ -46,18 +45,22 @@ public:
                     more != 0) {
                     return added(segment, more);
                 }
-                if (may && window_parts::room_in(segment) != 0) { // nothing lies there
+                if (may && window_parts::room_in(segment) != 0) { // refused; no mapping is in the way
                     too_many = needed;
                 }
             }
             segment.may_grow = window_parts::room_in(segment) != 0;
-            segment.may_grow ? void(link = &segment.next_to_grow) : void(*link = segment.next_to_grow);
+            if (segment.may_grow) {
+                link = &segment.next_to_grow;
+            } else {
+                *link = segment.next_to_grow;
+            }
         }
         return from != From::segments ? new_segment(space, metadata_slots + least, wanted, stripe, reserves)
                                       : nullptr;
     }
 
-    /// The same of one segment, so many slots at least.
+    /// At least `least` new clean slots at the end of one segment; nullptr if it cannot grow by as many.
     OwnerLine *lengthen(AddressSpace &space, Segment &segment, unsigned least) {
         bool reserves = false;
         const unsigned step = window_parts::step(space, reserves);
@@ -65,7 +68,7 @@ public:
         return more != 0 ? added(segment, more) : nullptr;
     }
 
-    /// Unmaps so many slots, free and clean, at the end of a segment, which may grow there later. Bytes; 0 if they stay.
+    /// Unmaps `slots` clean free slots at the end of a segment. Returns the bytes; 0 if the kernel refuses.
     std::size_t cut(AddressSpace &space, Segment &segment, unsigned slots) {
         const std::size_t bytes = window_parts::cut(space, segment, slots);
         bytes_ -= bytes != 0 ? slots * slot_size : 0;
@@ -73,13 +76,13 @@ public:
         return bytes;
     }
 
-    /// Who lay behind it may be gone.
+    /// Lets a segment try again to grow: the mapping behind it may be gone.
     void try_again(Segment &segment) {
         segment.most_slots = end_of_slots;
         list_to_grow(segment);
     }
 
-    /// A thread that is not there may have been about to change the list, or the sums.
+    /// In the child of a fork: another thread of the parent may have been changing the list or the sums.
     void repair_after_fork() {
         to_grow_ = nullptr;
         bytes_ = overhead_ = 0;
@@ -91,7 +94,7 @@ public:
         });
     }
 
-    /// Calls f(segment) for every segment; new ones come in front.
+    /// Calls f(segment) for every segment; a segment that is added meanwhile may be missed.
     template <class F>
     void for_each(F &&f) const {
         // acquire: pairs with the release of add_segment.
@@ -100,10 +103,10 @@ public:
         }
     }
 
-    /// Slots for blocks, in bytes.
+    /// Bytes of the slots for blocks.
     std::size_t bytes() const { return bytes_; }
 
-    /// What they have besides: metadata, and the slot at the end.
+    /// Bytes of all other slots: metadata and guards.
     std::size_t overhead() const { return overhead_; }
 
 private:
@@ -115,7 +118,7 @@ private:
         }
     }
 
-    /// A segment of `wanted` slots, or as near to it as can be had, but not below `least`.
+    /// A new segment of `wanted` slots, or fewer if the kernel refuses, but at least `least`.
     OwnerLine *new_segment(AddressSpace &space, unsigned least, unsigned wanted, unsigned stripe,
                            bool reserves) {
         wanted = std::max(wanted, least);
@@ -150,14 +153,14 @@ private:
         return added(*segment, slots - metadata_slots);
     }
 
-    /// The kernel's number of mappings is limited, so later windows have a guard that is merely not used, and are one mapping with their
-    /// neighbours.
+    /// Sets the last slot of a window aside as a guard. Only the first windows make it inaccessible: this splits a
+    /// mapping, and the number of mappings of a process is limited. In later windows the slot is merely unused.
     void guard(Segment &segment) {
         overhead_ += slot_size;
         window_parts::guard(segment, /*forbid=*/guards_++ < most_guards_);
     }
 
-    /// So many slots at its end are new.
+    /// Makes the last `count` slots, which are new, a run.
     OwnerLine *added(Segment &segment, unsigned count) {
         OwnerLine *const first = &segment.owner_lines[segment.mapped_slots - count];
         first->slots = static_cast<std::uint16_t>(count);
@@ -171,7 +174,7 @@ private:
     std::size_t bytes_ = 0;
     std::size_t overhead_ = 0;
     unsigned guards_ = 0;
-    Segment *to_grow_ = nullptr; ///< those that were not mapped to their end
+    Segment *to_grow_ = nullptr; ///< list of the segments that are not mapped to their end
 };
 
 } // namespace cairn

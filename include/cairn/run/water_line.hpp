@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Water line: what is taken from the operating system and what of it is touched, and the most that each ever was.
+// Water line: the recent maximum of the memory that is taken from the operating system, and of the touched part of it.
 //
-// Adds:    how much is touched above that line, which is to be paid for; how much that line has risen; a floor, below which
-//          nothing counts; ticks of a clock, after two of which what there was counts no more.
-// Needs:   to be told what is taken, and what of it is touched later than it is taken.
-// Keeps:   a program whose memory goes up and down below a line that it has reached pays nothing for that; who gives back
-//          more than was due has that as credit.
+// Adds:    how far the touched memory exceeds its line, which is growth that has to be offset by purging; the sum of
+//          all growth; a floor, below which nothing is growth; ticks of the purge clock, after two of which an older
+//          maximum no longer counts.
+// Needs:   calls with the memory taken, and with the part of it that is not touched yet.
+// Keeps:   memory that rises and falls below the line is not growth. When more is given back than was due, the line
+//          stays: so much may be taken again without growth.
 // Threads: the caller holds a lock; set_floor(), is_small() and total() any.
 // Cost:    some additions.
 // Source:  docs/decisions/water-line.md
@@ -24,30 +25,30 @@ class WaterLine {
 public:
     constexpr WaterLine() = default;
 
-    /// Of what is taken, so many bytes more, or less, have nothing behind them.
+    /// So many bytes more, or fewer, of the memory taken are not touched.
     void add_untouched(std::size_t bytes) { untouched_ += bytes; }
     void drop_untouched(std::size_t bytes) { untouched_ -= std::min(bytes, untouched_); }
     std::size_t untouched() const { return untouched_; }
     void forget_untouched() { untouched_ = 0; }
 
-    /// With less touched than that nothing is above a line. Any thread.
+    /// While less than `bytes` are touched, nothing is above a line. Any thread.
     void set_floor(std::size_t bytes) { floor_.store(bytes, std::memory_order_relaxed); }
 
     std::size_t touched(std::size_t taken) const { return taken - std::min(taken, untouched_); }
 
-    /// Bytes above the line.
+    /// Touched bytes, and taken bytes, above their lines.
     std::size_t touched_above(std::size_t taken) const {
         return below_floor(taken) ? 0 : touched_.above(touched(taken));
     }
     std::size_t taken_above(std::size_t taken) const { return below_floor(taken) ? 0 : taken_.above(taken); }
 
-    /// So much there is now, after more was taken or touched.
+    /// Notes the present values, after more was taken or touched, for the maximum until the next tick.
     void see(std::size_t taken) {
         taken_.see(taken);
         touched_.see(touched(taken));
     }
 
-    /// The lines rise to what there is. By how much that of what is touched did.
+    /// Raises the lines to the present values. Returns by how much the line of touched memory rose.
     std::size_t raise(std::size_t taken) {
         const std::size_t more = touched_above(taken);
         if (more != 0) {
@@ -59,29 +60,31 @@ public:
         return more;
     }
 
-    /// So many bytes were unmapped.
+    /// Lowers the lines: so many bytes were unmapped.
     void lower(std::size_t bytes) {
         taken_.lower(bytes);
         touched_.lower(bytes);
     }
 
-    /// The clock ticks: the lines fall to the most that was seen since it last did. What is above a line is still to be paid for.
+    /// A tick of the purge clock: the lines fall to the maximum since the last tick. They do not rise: growth above a
+    /// line still has to be offset.
     void tick(std::size_t taken) {
         taken_.tick(taken);
         touched_.tick(touched(taken));
         note(taken);
     }
 
-    /// What there was before counts no more.
+    /// The lines fall to the present values.
     void fall(std::size_t taken) {
         tick(taken);
         tick(taken);
     }
 
-    /// Whether less than the floor was touched when memory was last taken, or the lines fell. A hint for anybody.
+    /// Whether less than the floor was touched when memory was last taken, or when the lines last fell. Any thread: a
+    /// hint.
     bool is_small() const { return is_small_.load(std::memory_order_relaxed); }
 
-    /// By how much the line of what is touched has ever risen. Only grows.
+    /// The sum of all rises of the line of touched memory. Never decreases.
     std::size_t total() const { return total_.load(std::memory_order_relaxed); }
 
 private:
@@ -104,7 +107,7 @@ private:
 
     private:
         std::size_t most_ = 0;
-        std::size_t seen_ = 0; ///< since the last tick
+        std::size_t seen_ = 0; ///< the maximum since the last tick
     };
 
     bool below_floor(std::size_t taken) const {
@@ -119,10 +122,10 @@ private:
     std::size_t untouched_ = 0;
     Line taken_;
     Line touched_;
-    // What slow paths of all threads read, apart from what changes under the lock.
-    alignas(platform::line_pair) std::atomic<std::size_t> floor_{0}; ///< relaxed: a number by itself
-    std::atomic<bool> is_small_{false}; ///< relaxed: a hint, written under the lock
-    std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written under the lock, seldom
+    // The slow paths of all threads read these: in cache lines apart from the members that change often.
+    alignas(platform::line_pair) std::atomic<std::size_t> floor_{0}; ///< relaxed: a setting
+    std::atomic<bool> is_small_{false}; ///< relaxed: a hint, written with the lock held
+    std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written with the lock held, seldom
 };
 
 } // namespace cairn

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Window parts: how much of a segment's window may be used, which grows with what the process has.
+// Window parts: how much of a segment's window is accessible; the parts grow with the memory of the process.
 //
-// Adds:    a window for a new segment, use of more of it, and giving its end back.
+// Adds:    a window for a new segment, access to more of it, and unmapping its end.
 // Needs:   AddressSpace.
-// Keeps:   a small process may use little more than it needs: that is what the kernel charges (overcommit mode 2) and what a
-//          process that locks its memory has resident. The rest of the window is reserved, so that nothing else is mapped there;
-//          where address space is limited to less than 1 GiB it is not mapped at all.
+// Keeps:   in a small process little more is accessible than it needs: accessible memory is what the kernel charges for
+//          (overcommit mode 2), and what is resident in a process that locks its memory. The rest of the window is
+//          mapped without access, so that no other code maps memory there; where address space is limited to less than
+//          1 GiB it is not mapped.
 // Threads: the caller holds a lock.
 // Errors:  nullptr or 0: nothing has changed.
-// Cost:    a system call for an eighth of what the process has, 2 MiB at least, 32 MiB at most.
+// Cost:    a system call for an eighth of the mapped memory of the process, at least 2 MiB, at most 32 MiB.
 #pragma once
 
 #include <cairn/run/address_space.hpp>
@@ -19,7 +20,7 @@
 
 namespace cairn::window_parts {
 
-/// Slots to take at a time. `reserves`: in windows that are reserved.
+/// The number of slots to take at a time. `reserves` is set to whether windows are mapped as a whole, without access.
 inline unsigned step(const AddressSpace &space, bool &reserves) {
     constexpr std::size_t least = 2_MiB;
     const std::size_t most = AddressSpace::step();
@@ -29,8 +30,8 @@ inline unsigned step(const AddressSpace &space, bool &reserves) {
     return static_cast<unsigned>(part / slot_size);
 }
 
-/// `wanted`, or a quarter of it, and so on, `least` at the end: the first for which f(n) is true. 0: for none. In small steps a malloc
-/// that is refused would take as many system calls.
+/// The first n for which f(n) is true, of `wanted`, a quarter of it, a quarter of that, and at the end `least`; 0 if
+/// there is none. Smaller steps would cost more system calls when the kernel refuses.
 template <class F>
 unsigned first_of(unsigned wanted, unsigned least, F &&f) {
     for (unsigned n = wanted;; n = std::max(n / 4, least)) {
@@ -43,19 +44,21 @@ unsigned first_of(unsigned wanted, unsigned least, F &&f) {
     }
 }
 
-/// A part that ends at slot `end`, or somewhat later: in the middle of a huge page it would cost that.
+/// Rounds the end of a part up to the end of a huge page: a part that ends inside would prevent that huge page.
 inline unsigned end_of_part(unsigned end) {
     constexpr unsigned huge_page = 2_MiB / slot_size;
     return static_cast<unsigned>(align_up(end, huge_page));
 }
 
+/// Makes slots of a window that was mapped without access accessible, and counts them as mapped.
 inline bool allow(AddressSpace &space, void *p, unsigned slots) {
     const bool allowed = platform::vm::allow(p, slots * slot_size);
     space.grew(allowed ? slots * slot_size : 0);
     return allowed;
 }
 
-/// A reserved window of which so many slots may be used.
+/// A window that is mapped as a whole, with `wanted` accessible slots, or fewer if the kernel refuses, but at least
+/// `least`; `wanted` is set to the number.
 inline Segment *reserve(AddressSpace &space, unsigned least, unsigned &wanted) {
     void *const window = space.reserve();
     if (window == nullptr) {
@@ -71,7 +74,8 @@ inline Segment *reserve(AddressSpace &space, unsigned least, unsigned &wanted) {
     return static_cast<Segment *>(window);
 }
 
-/// The same of a window of which nothing else is mapped, or of all of it.
+/// A window of which only the accessible slots are mapped: `wanted`, or fewer if the kernel refuses, but at least
+/// `least`; `wanted` is set to the number.
 inline Segment *take(AddressSpace &space, unsigned least, unsigned &wanted) {
     void *window = nullptr;
     wanted = first_of(wanted, least, [&](unsigned n) {
@@ -81,7 +85,7 @@ inline Segment *take(AddressSpace &space, unsigned least, unsigned &wanted) {
     return static_cast<Segment *>(window);
 }
 
-/// The slot behind those that serve: what runs on into it ends there.
+/// Sets the last slot of a window aside; with `forbid` an overflow into it faults.
 inline void guard(Segment &segment, bool forbid) {
     segment.has_guard = true;
     if (forbid) {
@@ -96,7 +100,8 @@ inline unsigned room_in(const Segment &segment) {
     return segment.most_slots - segment.mapped_slots;
 }
 
-/// Lets `wanted` slots more be used, or as near to it as can be had, but not less than `least`. How many.
+/// Adds `wanted` slots to a segment, or fewer if the kernel refuses, but at least `least`. Returns how many; 0 for
+/// none.
 inline unsigned lengthen(AddressSpace &space, Segment &segment, unsigned least, unsigned wanted) {
     const unsigned room = room_in(segment);
     if (room < least) {
@@ -116,8 +121,8 @@ inline unsigned lengthen(AddressSpace &space, Segment &segment, unsigned least, 
     return slots;
 }
 
-/// Unmaps so many slots at the end, and what is reserved behind them. Bytes; 0 if that is none, or if the kernel refuses: a hole may
-/// take a mapping more than there may be.
+/// Unmaps `slots` at the end of a segment, and the inaccessible rest of the window. Returns the bytes; 0 if there are
+/// none, or if the kernel refuses, because a hole in a mapping makes one more mapping and their number is limited.
 inline std::size_t cut(AddressSpace &space, Segment &segment, unsigned slots) {
     const unsigned before = segment.mapped_slots;
     const bool was_reserved = segment.is_reserved;
@@ -128,7 +133,7 @@ inline std::size_t cut(AddressSpace &space, Segment &segment, unsigned slots) {
     segment.is_reserved = false;
     segment.mapped_slots -= slots;
     segment.set_kinds(segment.mapped_slots, slots, SlotKind::unmapped);
-    // Last: a fork's child uses nothing that is not there.
+    // Last: if a fork comes before it, the child does not use memory that may be unmapped.
     if (!platform::vm::unmap(end_of(segment), bytes)) {
         segment.is_reserved = was_reserved;
         segment.mapped_slots = before;

@@ -2,13 +2,14 @@
 //
 // Window places: where the next range of windows is mapped.
 //
-// Adds:    map: of segments' windows the next one of the row, else the one below the last, else wherever the kernel likes.
+// Adds:    map: a window of a segment goes behind the window row; if that is not possible, and for other ranges, below
+//          the last range; if that is not possible, to an address that the kernel chooses.
 // Needs:   platform::vm, WindowRow.
-// Keeps:   neighbouring windows where it can, so that the kernel holds them as one mapping (the number of mappings of a process is
-//          limited).
+// Keeps:   ranges are adjacent where that is possible: the kernel holds adjacent ranges as one mapping, and the number
+//          of mappings of a process is limited.
 // Threads: the caller holds a lock.
-// Errors:  nullptr, when the kernel or a limit says no.
-// Cost:    one mmap; where the next window is in use by others, one more per miss, and after a few three calls.
+// Errors:  nullptr when the kernel or a limit refuses.
+// Cost:    one mmap; one more for each window that other code has mapped, and after four of these three calls.
 #pragma once
 
 #include <cairn/platform/vm.hpp>
@@ -22,12 +23,12 @@ public:
 
     enum class For : bool { segment, other };
 
-    /// `bytes` that begin with a window, so many `behind` them being left to nobody.
+    /// Maps `bytes` at the start of a window; the first `behind` bytes after them stay unmapped.
     void *map(std::size_t bytes, std::size_t behind, For what, platform::vm::Access access) {
         if (next_ == 0) {
             next_ = where_the_kernel_maps();
         }
-        bool taken = true; // a refusal for any other reason holds everywhere
+        bool taken = true; // by another mapping; after any other refusal no other address is tried
         void *p = what == For::segment ? next_in_row(bytes, access) : nullptr;
         if (p == nullptr) {
             p = below_the_last(bytes, behind, near_tries_, access, taken);
@@ -41,7 +42,7 @@ public:
         return p;
     }
 
-    /// The last window was given back.
+    /// The window was unmapped: if it was the last range, its address is used again.
     void left(const void *window) { next_ += next_ == address_of(window) ? window_size : 0; }
 
 private:
@@ -62,10 +63,11 @@ private:
         const std::uintptr_t end = WindowRow::end();
         const std::uintptr_t at = end != 0 ? end : WindowRow::start(next_);
         return at >= window_size ? platform::vm::map_at(reinterpret_cast<void *>(at), bytes, nullptr, access)
-                                 : nullptr; // the kernel has shown no place
+                                 : nullptr; // no address of the kernel's is known
     }
 
-    /// Windows are taken downward, as the kernel does for its own.
+    /// Maps below the last range, going downward, as the kernel chooses addresses. `taken` is set to whether a failure
+    /// was due to another mapping.
     void *below_the_last(std::size_t bytes, std::size_t behind, int tries, platform::vm::Access access,
                          bool &taken) {
         std::uintptr_t at = align_down(next_ - bytes - behind, window_size);
@@ -78,7 +80,7 @@ private:
         return nullptr;
     }
 
-    /// Maps enough to hold an aligned range wherever the kernel likes, and cuts off the rest.
+    /// Maps enough for an aligned range at an address that the kernel chooses, and unmaps the rest.
     void *kernels_choice(std::size_t bytes, std::size_t behind, platform::vm::Access access) {
         const std::size_t page = platform::vm::page_size();
         const std::size_t slack = window_size - page + behind;
@@ -98,7 +100,7 @@ private:
         return p;
     }
 
-    std::uintptr_t next_ = 0; ///< the lowest window taken last
+    std::uintptr_t next_ = 0; ///< start of the last range
 };
 
 } // namespace cairn
