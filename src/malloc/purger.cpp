@@ -16,39 +16,48 @@ namespace cairn::process_heap::purger {
 namespace {
 
 enum State : std::uint32_t {
-    absent,   ///< no thread yet
-    starting, ///< being made
-    asleep,   ///< waits on the word
-    at_work,  ///< ticks
-    refused,  ///< no thread could be made, or none may be: purging is done by the callers
+    absent,   ///< there is no purger
+    starting, ///< a thread is making it
+    asleep,   ///< the purger sleeps on this word
+    at_work,  ///< the purger ticks
+    refused,  ///< no purger could be made, or none may be: threads that free memory have the ticks
 };
 
+/// The diagram is in purger.hpp. relaxed, with two exceptions at start() and grew(): it orders no other memory; where
+/// the purger has to see memory that another thread has freed, fences order the two.
 constinit std::atomic<std::uint32_t> state{absent};
-// Options: relaxed, each a number by itself.
+
+// Options. relaxed: settings that order no other memory.
 constinit std::atomic<std::int64_t> delay_ms{Options{}.purge_delay_ms};
 constinit std::atomic<std::int64_t> retain{Options{}.retain_bytes};
 constinit std::atomic<bool> background{Options{}.background};
 
-/// The purger is to end: whoever else runs does its work. A word to sleep on. relaxed: a word by itself.
-constinit std::atomic<std::uint32_t> over{0};
+/// 1: the purger has to end, because the main thread ends. The purger sleeps on it between ticks. relaxed: it orders no
+/// other memory.
+constinit std::atomic<std::uint32_t> stopping{0};
 
-/// A thread that forks asks the purger to leave, and sleeps until that has answered. relaxed: a word by itself.
-constinit std::atomic<std::uint32_t> asked{0};
+/// 1: a thread that forks asks the purger to leave, and sleeps on it until the purger answers by a 0. relaxed: it
+/// orders no other memory.
+constinit std::atomic<std::uint32_t> leave_requested{0};
 
-/// How much there must be for a thread to be made. What stood in the way of one may be gone later: the next is tried when there is twice
-/// as much. relaxed: a hint.
+/// How much memory has to be resident for a purger to be made. After a failure it is twice as much as was resident
+/// then: the cause may be gone by that time. relaxed: a hint.
 constinit std::atomic<std::size_t> start_from{start_at};
 
-/// Whose purger this is: a child of vfork, which has the memory of its parent, starts none. relaxed: a number by itself.
+/// The process of the purger. A child of vfork has the memory of its parent, and must not start a purger. relaxed: it
+/// orders no other memory.
 constinit std::atomic<pid_t> process{0};
 
-/// Thread-local memory of the libraries that were there at load: a thread has it in its stack. relaxed: a number by itself.
+/// The thread-local memory of the libraries that were loaded at the start; each thread has it on its stack. relaxed: it
+/// orders no other memory.
 constinit std::atomic<std::size_t> local_bytes{0};
 
-/// relaxed: that it is one exchange lets one caller have each tick.
+/// The time of the last tick by a thread that freed memory. relaxed: the compare-exchange lets one thread have each
+/// tick.
 constinit std::atomic<std::uint64_t> last_tick{0};
 
-/// Memory is given back when it lay unused for a whole tick: after one to two of them.
+/// The period. Memory is purged when it was free for a whole period, one to two periods after it was freed. So a period
+/// is half of the purge delay.
 long tick_ms() {
     const std::int64_t half = delay_ms.load(std::memory_order_relaxed) / 2;
     return half < 1 ? 1 : static_cast<long>(half);
@@ -58,7 +67,8 @@ std::size_t to_retain() {
     return static_cast<std::size_t>(retain.load(std::memory_order_relaxed));
 }
 
-/// Memory with pages that the program has locked, and left so, is none until the purger is woken again.
+/// Whether more than `beyond` bytes of free memory are resident. Runs that the kernel has refused to take, because the
+/// program has locked pages in them, do not count until the purger is woken again.
 bool has_surplus(std::size_t beyond) {
     return heap.levels().surplus_bytes() > beyond + heap.levels().refused_bytes();
 }
@@ -67,12 +77,13 @@ bool has_surplus() {
     return has_surplus(to_retain());
 }
 
-/// What wakes it, too.
+/// Whether there is enough free memory to wake the purger.
 bool has_much_surplus() {
     return has_surplus(std::max(to_retain(), wake_at));
 }
 
-/// Surplus, or what will be when it is taken from threads that stay away.
+/// Whether there is free memory to purge, or a heap whose thread is not known to be inactive: its free memory may have
+/// to be taken from it.
 bool has_work() {
     return has_surplus() || heap.levels().has_heaps_to_check();
 }
@@ -84,22 +95,22 @@ void tick() {
     }
 }
 
-bool is_over() {
-    return over.load(std::memory_order_relaxed) != 0;
+bool is_stopping() {
+    return stopping.load(std::memory_order_relaxed) != 0;
 }
 
-bool is_asked() {
-    return asked.load(std::memory_order_relaxed) != 0;
+bool leave_is_requested() {
+    return leave_requested.load(std::memory_order_relaxed) != 0;
 }
 
-void answer() {
-    asked.store(0, std::memory_order_relaxed);
-    platform::futex_wake(asked);
+void answer_leave_request() {
+    leave_requested.store(0, std::memory_order_relaxed);
+    platform::futex_wake(leave_requested);
 }
 
-/// Whoever made the thread may run with a priority over others, or on one processor only: purging has none, and runs
-/// wherever the first thread may as well.
-void be_ordinary() {
+/// The purger inherits priority and processors of the thread that made it: it gives up a real-time priority, and may
+/// run on all processors of the main thread.
+void drop_inherited_scheduling() {
     const int policy = sched_getscheduler(0);
     if (policy == SCHED_FIFO || policy == SCHED_RR) {
         const sched_param none{};
@@ -114,45 +125,65 @@ void be_ordinary() {
     }
 }
 
+void tick_while_there_is_work() {
+    while (has_work() && !is_stopping() && !leave_is_requested()) {
+        platform::futex_wait(stopping, 0, tick_ms());
+        if (!leave_is_requested()) {
+            tick();
+        }
+    }
+}
+
+/// Goes to sleep unless there is work after all. Returns when another thread has woken the purger, has asked it to
+/// leave, or has told it to stop. The result: whether it was asked to leave before it last looked for work.
+bool sleep_until_woken() {
+    std::uint32_t expected = at_work;
+    state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
+    // Looks for work once more: a thread that freed memory after the last look saw a purger at work. The fence pairs
+    // with the one in wake(): the purger sees that memory, or the thread sees the purger asleep. Where there is no
+    // heavy fence, a thread that has still passed a light one is through after a tick.
+    if (!platform::heavy_fence()) {
+        platform::futex_wait(stopping, 0, tick_ms());
+    }
+    const bool to_leave = leave_is_requested();
+    expected = asleep;
+    if (to_leave ? has_much_surplus() : has_work()) {
+        state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed);
+    }
+    // If the purger reads an old figure after it was woken, it comes here once more, and the fence above then comes
+    // after the fence of the thread that woke it.
+    while (state.load(std::memory_order_relaxed) == asleep && !is_stopping() && !leave_is_requested()) {
+        platform::futex_wait(state, asleep);
+    }
+    return to_leave;
+}
+
+/// Answers a request to leave, if there is one. True: the purger has left, and its thread has to end. `looked_since`:
+/// the purger has looked for work after the request, so that it answers also if it stays; otherwise it looks first.
+bool leave_if_asked(bool looked_since) {
+    if (!leave_is_requested()) {
+        return false;
+    }
+    std::uint32_t expected = asleep; // fails if another thread has woken the purger since that look
+    const bool leaves = state.compare_exchange_strong(expected, absent, std::memory_order_relaxed);
+    if (leaves || looked_since) {
+        answer_leave_request();
+    }
+    return leaves;
+}
+
+/// The purger's thread.
 void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
-    be_ordinary();
-    while (!is_over()) {
+    drop_inherited_scheduling();
+    while (!is_stopping()) {
         heap.levels().forget_refused();
-        heap.levels().retire_inactive(); // those who are absent now will have been for a tick
-        while (has_work() && !is_over() && !is_asked()) {
-            platform::futex_wait(over, 0, tick_ms());
-            if (!is_asked()) {
-                tick();
-            }
-        }
-        std::uint32_t expected = at_work;
-        // relaxed, as all that is done to `state`: what is to be seen of the memory is seen behind the fences.
-        state.compare_exchange_strong(expected, asleep, std::memory_order_relaxed);
-        // Once more: who freed memory since the last look saw a purger at work. The fence pairs with the one
-        // in surplus(): either we see that memory, or it sees us asleep. Where there is none, whoever still went by a light
-        // one is through in a tick.
-        if (!platform::heavy_fence()) {
-            platform::futex_wait(over, 0, tick_ms());
-        }
-        const bool to_leave = is_asked();
-        expected = asleep;
-        if (to_leave ? has_much_surplus() : has_work()) {
-            state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed);
-        }
-        // Over an old figure the purger goes round once more, and the fence comes after the one of who woke it.
-        while (state.load(std::memory_order_relaxed) == asleep && !is_over() && !is_asked()) {
-            platform::futex_wait(state, asleep);
-        }
-        if (is_asked()) {
-            expected = asleep; // since that look
-            const bool leaves = state.compare_exchange_strong(expected, absent, std::memory_order_relaxed);
-            if (leaves || to_leave) {
-                answer();
-            }
-            if (leaves) {
-                return nullptr;
-            }
+        heap.levels()
+            .retire_inactive(); // notes which heaps are inactive now: a tick later they can be retired
+        tick_while_there_is_work();
+        const bool looked_since_request = sleep_until_woken();
+        if (leave_if_asked(looked_since_request)) {
+            return nullptr;
         }
     }
     state.store(refused, std::memory_order_relaxed);
@@ -160,6 +191,7 @@ void *run(void *) {
     return nullptr;
 }
 
+/// A callback of dl_iterate_phdr: adds the thread-local memory of one library to the sum.
 int add_local_bytes(dl_phdr_info *library, std::size_t, void *sum) {
     for (unsigned i = 0; i < library->dlpi_phnum; ++i) {
         if (library->dlpi_phdr[i].p_type == PT_TLS) {
@@ -181,7 +213,7 @@ bool make_thread() {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_t thread;
     int error = pthread_create(&thread, &attributes, run, nullptr);
-    if (error == EINVAL) { // a setting of the C library may reserve more for each thread
+    if (error == EINVAL) { // the C library may be set to reserve more for each thread
         pthread_attr_setstacksize(&attributes, usual);
         error = pthread_create(&thread, &attributes, run, nullptr);
     }
@@ -189,50 +221,52 @@ bool make_thread() {
     return error == 0;
 }
 
-/// `now`: the state that was seen, without a thread.
+/// Makes the purger, unless another thread does. `now`: the state that was read, absent or refused.
 void start(std::uint32_t now, std::size_t resident) {
     if (process.load(std::memory_order_relaxed) != getpid()) {
         return;
     }
-    // relaxed: that it is one exchange lets one thread make it
+    // relaxed: the compare-exchange lets one thread make the purger
     if (!state.compare_exchange_strong(now, starting, std::memory_order_relaxed)) {
         return;
     }
     const sigset_t before = hold_back_signals();
-    state.store(at_work, std::memory_order_relaxed); // pthread_create hands it to the thread
+    state.store(at_work, std::memory_order_relaxed); // pthread_create makes it visible to the purger
     if (!make_thread()) {
         start_from.store(2 * resident, std::memory_order_relaxed);
-        state.store(refused,
-                    std::memory_order_release); // pairs with grew: who tries again knows from when on
+        // release: pairs with the acquire in grew(): a thread that tries again sees start_from.
+        state.store(refused, std::memory_order_release);
     }
     let_signals_through(before);
 }
 
-/// The purge clock without a thread: whoever frees looks at the time.
+/// The purge clock without a purger: a thread that frees memory reads the time, and ticks if a period has passed.
 void tick_by_caller() {
     const std::uint64_t now = platform::monotonic_milliseconds();
     std::uint64_t last = last_tick.load(std::memory_order_relaxed);
-    if (now >= last + static_cast<std::uint64_t>(tick_ms()) && // `last` may be later, another thread's
+    if (now >=
+            last + static_cast<std::uint64_t>(tick_ms()) && // `last` may be a later time, of another thread
         last_tick.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
         tick();
     }
 }
 
-/// Puts the purger to work if it sleeps. False if there is none.
+/// Puts the purger to work if it sleeps. False if there is no purger.
 bool wake() {
     if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
-        std::atomic_thread_fence(std::memory_order_seq_cst); // as the light one
+        std::atomic_thread_fence(std::memory_order_seq_cst); // in place of the light fence below
     }
-    platform::light_fence();                                   // pairs with the heavy one in run()
-    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the exchange decides
+    platform::light_fence(); // pairs with the heavy fence in sleep_until_woken()
+    std::uint32_t now = state.load(std::memory_order_relaxed); // relaxed: the compare-exchange decides
     if (now == asleep && state.compare_exchange_strong(now, at_work, std::memory_order_relaxed)) {
         platform::futex_wake(state);
     }
     return now == asleep || now == at_work;
 }
 
-/// A process of that size has a purger, unless its memory has not grown since a fork, in the child as in the parent: free may not
-/// start one, and who frees may make no more calls.
+/// Whether the process is large enough for a purger and has none: its memory has not grown since a fork, in the parent
+/// or in the child. free() must not start one (purger.hpp). The calling thread then purges at once, because it may not
+/// call again.
 bool is_without_purger() {
     return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
 }
@@ -246,13 +280,13 @@ bool is_the_only_other_thread() {
 void ask_to_leave() {
     constexpr int most_waits = 5;
     constexpr long wait_ms = 4;
-    asked.store(1, std::memory_order_relaxed);
-    for (int i = 0; i < most_waits && is_asked(); ++i) {
-        platform::futex_wake(over); // where it sleeps between ticks
+    leave_requested.store(1, std::memory_order_relaxed);
+    for (int i = 0; i < most_waits && leave_is_requested(); ++i) {
+        platform::futex_wake(stopping); // on which the purger sleeps between ticks
         platform::futex_wake(state);
-        platform::futex_wait(asked, 1, wait_ms);
+        platform::futex_wait(leave_requested, 1, wait_ms);
     }
-    asked.store(0, std::memory_order_relaxed);
+    leave_requested.store(0, std::memory_order_relaxed);
 }
 
 } // namespace
@@ -268,26 +302,28 @@ void configure(const Options &options) noexcept {
     delay_ms.store(options.purge_delay_ms, std::memory_order_relaxed);
     retain.store(options.retain_bytes, std::memory_order_relaxed);
     background.store(options.background, std::memory_order_relaxed);
-    const std::size_t kept = to_retain();
-    heap.set_surplus_limit(options.purge_delay_ms < 0    ? SIZE_MAX
-                           : options.purge_delay_ms == 0 ? kept
-                           : kept > wake_at              ? kept
-                                                         : wake_at);
+    if (options.purge_delay_ms < 0) {
+        heap.set_surplus_limit(SIZE_MAX);
+    } else if (options.purge_delay_ms == 0) {
+        heap.set_surplus_limit(to_retain());
+    } else {
+        heap.set_surplus_limit(std::max(to_retain(), wake_at));
+    }
 }
 
 void grew() noexcept {
     if (!background.load(std::memory_order_relaxed) || delay_ms.load(std::memory_order_relaxed) <= 0) {
         return;
     }
-    const std::uint32_t now = state.load(std::memory_order_acquire); // pairs with start(), which decides
+    const std::uint32_t now = state.load(std::memory_order_acquire); // pairs with the release in start()
     if (now == absent || now == refused) {
         const std::size_t resident = heap.levels().resident_bytes();
-        if (resident >= start_from.load(std::memory_order_relaxed) && !is_over()) {
+        if (resident >= start_from.load(std::memory_order_relaxed) && !is_stopping()) {
             start(now, resident);
         }
         return;
     }
-    wake(); // threads that only allocate are to be looked at too
+    wake(); // also a thread that only allocates may have free memory in its heap when it becomes inactive
 }
 
 void surplus() noexcept {
@@ -312,14 +348,14 @@ void returned() noexcept {
 void main_thread_ends() noexcept {
     constexpr int most_waits = 20;
     constexpr long wait_ms = 50;
-    over.store(1, std::memory_order_relaxed);
+    stopping.store(1, std::memory_order_relaxed);
     std::uint32_t now = absent;
     if (state.compare_exchange_strong(now, refused, std::memory_order_relaxed) || now == refused) {
         return;
     }
-    platform::futex_wake(over);
+    platform::futex_wake(stopping);
     for (int i = 0; i < most_waits && (now = state.load(std::memory_order_relaxed)) != refused; ++i) {
-        if (now == absent) { // it was leaving
+        if (now == absent) { // the purger has left, because a thread forks
             state.compare_exchange_strong(now, refused, std::memory_order_relaxed);
             return;
         }
@@ -328,7 +364,7 @@ void main_thread_ends() noexcept {
     }
 }
 
-/// One with much to do stays: that is to go back though the parent only sleeps from here on.
+/// A purger that has much to purge stays: that memory has to be given back even if the parent only sleeps from now on.
 void before_fork() noexcept {
     if (is_the_only_other_thread() && !has_much_surplus()) {
         ask_to_leave();
@@ -338,13 +374,13 @@ void before_fork() noexcept {
 bool leave() noexcept {
     const bool may = is_the_only_other_thread();
     if (may) {
-        heap.trim(to_retain()); // what it would stay for
+        heap.trim(to_retain()); // what the purger would stay for
         ask_to_leave();
     }
     return may;
 }
 
-/// relaxed: the child of a fork is alone.
+/// relaxed: the child of a fork has one thread.
 void forget() noexcept {
     process.store(getpid(), std::memory_order_relaxed);
     if (state.load(std::memory_order_relaxed) != refused) {

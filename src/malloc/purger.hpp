@@ -1,42 +1,53 @@
 // SPDX-License-Identifier: MIT
 //
-// Purger: gives free memory back to the operating system some time after it was last needed, also while the
-// program makes no call at all. Its thread is started when the heap has grown so far that there may be much to
-// give back, and sleeps without a timer while there is not.
+// Purger: a background thread that gives free memory back to the operating system some time after it was last used,
+// also while the program makes no call.
 //
-// The thread is started by malloc, never by free: libc calls free with locks held that pthread_create takes
-// (pthread_join frees the thread-local storage of stacks that it unmaps). So in the child of a fork, which has no such thread until
-// its memory grows, who frees gives back at once what is too much.
+//              grew(): enough is resident            made              ___
+//     absent ------------------------------> starting ----> at_work <___| tick
+//       ^                                    ^   | no        |   ^
+//       |       grew(): twice as much is     |   | thread    |   | wake(): memory was freed or taken,
+//       |       resident as at the failure   |   v           |   | or a thread came back
+//       |                                   refused  no work |   |
+//       |                                                    v   |
+//       +---------------------------------------------------- asleep
+//          a thread forks and has asked the purger to leave
 //
-// A program of one thread has one when it forks, too, for those that look (Python warns when it does not): the purger leaves unless
-// it has much to do, and comes again when memory grows.
+// When the main thread ends, while others go on, the purger ends too: state refused, for good. The process ends with
+// the last of the program's threads, and must not wait for the purger. In the states absent and refused threads that
+// free memory have the ticks.
 //
-// The process ends with the last of the program's threads: when the main one ends, and others go on, so does the purger, and those
-// that free have the ticks.
+// The purger starts when so much memory is resident that there may be much to give back, and sleeps without a timer
+// while there is nothing to do. malloc() starts it, never free(): the C library calls free() with locks held that
+// pthread_create() takes (pthread_join() frees the thread-local storage of stacks that it unmaps). So in the child of a
+// fork, which has no purger until its memory grows, a thread that frees memory purges the surplus at once.
 //
-// Threads: `grew`, `surplus`, `returned` and `before_fork` any, with no lock of the heap held; `forget` in the child of a fork.
-// Cost:    `surplus` is called by the slow path of free when more than `wake_at` bytes are free; one load when
-//          the thread is at work already. `returned`, in slow paths of a thread that was absent, the same.
+// A program of one thread should have one thread when it forks, for programs that check (Python warns otherwise): the
+// purger leaves before a fork unless it has much to purge, and starts again when memory grows.
+//
+// Threads: grew, surplus, returned and before_fork any, with no lock of the heap held; forget in the child of a fork.
+// Cost:    surplus: called by the slow path of free when more than wake_at bytes are free; one load when the purger is
+//          at work already. returned: called in a slow path of a thread that was inactive; the same cost.
 #pragma once
 
 #include "options.hpp"
 
 namespace cairn::process_heap::purger {
 
-/// A heap below this never has the thread: it may keep as much, however little of it is in use.
+/// A process with fewer resident bytes never has a purger: it may keep as much, however little of it is in use.
 inline constexpr std::size_t start_at = 24_MiB;
 
-/// Free memory below this does not wake the purger.
+/// The purger sleeps while fewer bytes are free.
 inline constexpr std::size_t wake_at = 16_MiB;
 
-void loaded() noexcept; ///< by the library's constructor
-void configure(const Options &options) noexcept;
-void grew() noexcept;
-void surplus() noexcept;
-void returned() noexcept;
-void before_fork() noexcept;      ///< waits for the purger to leave, 20 ms at most
-bool leave() noexcept;            ///< the same, whatever it has to do; false where there is none to leave
-void main_thread_ends() noexcept; ///< by pthread_exit; waits for the purger, a second at most
-void forget() noexcept;
+void loaded() noexcept;                          ///< the library was loaded
+void configure(const Options &options) noexcept; ///< takes over options
+void grew() noexcept;                            ///< memory was taken from the operating system
+void surplus() noexcept;                         ///< more memory is free than the limit
+void returned() noexcept;                        ///< a thread that was reported inactive ran a slow path
+void before_fork() noexcept;                     ///< waits for the purger to leave, 20 ms at most
+bool leave() noexcept; ///< waits for the purger to leave, whatever it has to purge; false where it can not leave
+void main_thread_ends() noexcept; ///< pthread_exit was called; waits for the purger, a second at most
+void forget() noexcept;           ///< this is the child of a fork, without a purger
 
 } // namespace cairn::process_heap::purger
