@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "first_class.hpp"
+#include "large_block_table.hpp"
 #include "signals.hpp"
 
-#include <cstring>
 #include <new>
 #include <pthread.h>
 
@@ -12,28 +12,22 @@ namespace {
 using Classes = Heap::SizeClasses;
 using Discipline = Heap::Levels::Global::Emptiness;
 
-/// A block too long for a superblock. Its node is a small block of the same heap and not a header before the
-/// block: so the block keeps its alignment, and a wrong pointer is looked up instead of read.
-struct LongBlock {
-    void *memory;
-    LongBlock *next;
-};
-
+constexpr unsigned node_class = Classes::class_of(sizeof(LargeBlock));
 constexpr std::uint64_t alive = 0x6361'6972'6e2d'6870;
 
 } // namespace
 
 struct FirstClassHeap {
-    std::uint64_t mark = alive;
+    std::uint64_t magic = alive; ///< something else: the heap was destroyed, or the pointer is not to a heap
     sync::Lock lock{sync::Rank::registry};
-    FirstClassHeap *next = nullptr; ///< all heaps
+    FirstClassHeap *next = nullptr; ///< in the list of all heaps
     FirstClassHeap *previous = nullptr;
-    OwnerLine *current[Classes::count] = {}; ///< the superblock that a class allocates from
-    std::uint32_t live[Classes::count] = {};
-    std::uint32_t superblocks[Classes::count] = {};
-    std::uint64_t touched = 0; ///< bytes of its superblocks that were ever used
-    Places<Classes::count> places;
-    LongBlock *long_table[256] = {};
+    OwnerLine *current[Classes::count] = {};        ///< the superblock that a class allocates from
+    std::uint32_t live[Classes::count] = {};        ///< live blocks of a class, including nodes
+    std::uint32_t superblocks[Classes::count] = {}; ///< superblocks of a class
+    std::uint64_t touched = 0;                      ///< touched bytes of its superblocks
+    Places<Classes::count> places;                  ///< the superblocks that are not current
+    LargeBlockTable large_blocks;                   ///< large and huge blocks
 };
 
 namespace {
@@ -45,12 +39,12 @@ SuperblockMaker<Classes> &maker() {
     return heap.levels().global().maker();
 }
 
-/// No free() takes it for a thread's heap.
-void *mark_of(const FirstClassHeap &h) {
+/// The owner of the heap's superblocks, encoded so that free() does not take it for a thread heap.
+void *owner_tag(const FirstClassHeap &h) {
     return reinterpret_cast<void *>(address_of(&h) | superblock::no_thread_heap);
 }
 
-void mark_slots(OwnerLine *s, SlotKind kind) {
+void set_slot_kinds(OwnerLine *s, SlotKind kind) {
     Segment *const segment = Segment::of(s);
     segment->set_kinds(segment->slot_of(s), s->slots, kind);
 }
@@ -64,14 +58,15 @@ void mark_slots(OwnerLine *s, SlotKind kind) {
 OwnerLine *make_superblock(FirstClassHeap &h, unsigned c) {
     OwnerLine *const s = maker().make(c, 0);
     if (s != nullptr) {
-        mark_slots(s, SlotKind::large_tail);
-        set_owner(s, mark_of(h));
+        set_slot_kinds(s, SlotKind::large_tail);
+        set_owner(s, owner_tag(h));
         ++h.superblocks[c];
         h.touched += s->touched;
     }
     return s;
 }
 
+/// Carves a page of blocks. False: all of the superblock is carved.
 bool carve(FirstClassHeap &h, OwnerLine *s) {
     const std::uint32_t before = s->touched;
     const bool more = superblock::carve(s);
@@ -87,19 +82,19 @@ void give_back(FirstClassHeap &h, OwnerLine *s) {
     maker().release_run(s);
 }
 
-/// The heap's superblock that p lies in, or nullptr. Reads descriptors only.
+/// The superblock of the heap that p lies in, or nullptr. Reads descriptors only.
 OwnerLine *superblock_of(const FirstClassHeap &h, const void *p) {
     const std::uintptr_t address = address_of(p);
     if (!in_segment(address)) {
         return nullptr;
     }
     OwnerLine *const s = owner_line_of(first_line_at(address));
-    const bool mine = shared_of(s)->owner.load(std::memory_order_relaxed) == mark_of(h);
+    const bool mine = shared_of(s)->owner.load(std::memory_order_relaxed) == owner_tag(h);
     return mine && address - memory_of(s) < span_of(s) ? s : nullptr;
 }
 
-/// Where it belongs by how full it is now.
-void place(FirstClassHeap &h, OwnerLine *s) {
+/// Moves a superblock to the list for its present fullness.
+void relink(FirstClassHeap &h, OwnerLine *s) {
     h.places.take_out(s);
     s->accounted = s->live();
     h.places.put(s);
@@ -109,7 +104,7 @@ void *allocate_small(FirstClassHeap &h, unsigned c) {
     OwnerLine *s = h.current[c];
     while (s == nullptr || (superblock::is_end(s->free) && !carve(h, s))) {
         if (s != nullptr) {
-            place(h, s);
+            relink(h, s);
         }
         s = h.places.take_fullest(c);
         if (s == nullptr && (s = make_superblock(h, c)) == nullptr) {
@@ -123,30 +118,9 @@ void *allocate_small(FirstClassHeap &h, unsigned c) {
     return superblock::pop(s, span_of(s));
 }
 
-/// In the table of long blocks.
-LongBlock **link_to(FirstClassHeap &h, const void *p) {
-    constexpr std::size_t buckets = sizeof h.long_table / sizeof h.long_table[0];
-    LongBlock **link = &h.long_table[address_of(p) / slot_size % buckets];
-    while (*link != nullptr && (*link)->memory != p) {
-        link = &(*link)->next;
-    }
-    return link;
-}
-
-/// Whether a live small block is not the program's. The program may know its address: a block of the program's was there before.
-/// A node begins with the address of its long block.
-bool is_node(FirstClassHeap &h, const OwnerLine *s, const void *p) {
-    if (s->size_class != Classes::class_of(sizeof(LongBlock))) {
-        return false;
-    }
-    void *memory = nullptr;
-    std::memcpy(&memory, p, sizeof memory);
-    return address_of(memory) % platform::cache_line == 0 && *link_to(h, memory) == p;
-}
-
 void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {
     superblock::check_live(s, p, "cairn_heap_free of");
-    if (CAIRN_UNLIKELY(is_node(h, s, p))) {
+    if (CAIRN_UNLIKELY(s->size_class == node_class && h.large_blocks.is_node(p))) {
         not_ours(p);
     }
     --h.live[s->size_class];
@@ -154,20 +128,20 @@ void free_small(FirstClassHeap &h, OwnerLine *s, void *p) {
     if (s->place == Place::current) {
         return;
     }
-    // One without live blocks may serve any class of any heap: it does not wait here.
+    // A superblock without live blocks goes back at once: any class of any heap can use it.
     if (s->live() == 0) {
         h.places.take_out(s);
         give_back(h, s);
     } else if (s->place == Place::full ||
                s->accounted >= s->live() + Discipline::step_of(shared_of(s)->capacity)) {
-        place(h, s);
+        relink(h, s);
     }
 }
 
-// ---- long blocks; the caller holds the heap's lock
+// ---- large and huge blocks; the caller holds the heap's lock
 
-void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) {
-    auto *const node = static_cast<LongBlock *>(allocate_small(h, Classes::class_of(sizeof(LongBlock))));
+void *allocate_large(FirstClassHeap &h, std::size_t size, std::size_t alignment) {
+    void *const node = allocate_small(h, node_class);
     if (node == nullptr) {
         return nullptr;
     }
@@ -178,50 +152,47 @@ void *allocate_long(FirstClassHeap &h, std::size_t size, std::size_t alignment) 
         return nullptr;
     }
     heap.levels().long_blocks().set_hidden(p, true);
-    LongBlock **const link = link_to(h, p);
-    *link = new (node) LongBlock{p, nullptr};
+    h.large_blocks.insert(new (node) LargeBlock{p, nullptr});
     return p;
 }
 
-void free_memory_of(LongBlock *block) {
+void free_memory_of(LargeBlock *block) {
     auto &long_blocks = heap.levels().long_blocks();
     long_blocks.set_hidden(block->memory, false);
     long_blocks.free(superblock::find(block->memory, "cairn_heap_free of"), block->memory);
 }
 
-void free_long(FirstClassHeap &h, void *p) {
-    LongBlock **const link = link_to(h, p);
-    LongBlock *const block = *link;
+void free_large(FirstClassHeap &h, void *p) {
+    LargeBlock *const block = h.large_blocks.remove(p);
     if (block == nullptr) {
         not_ours(p);
     }
-    *link = block->next;
     free_memory_of(block);
     free_small(h, superblock_of(h, block), block);
 }
 
-/// Memory may have been taken from the system; to call without a lock.
-void note_growth() {
+/// After memory may have been taken from the operating system. The caller holds no lock.
+void handle_growth() {
     if (heap.levels().after_growth()) {
         Hooks::grew();
     }
 }
 
-/// Memory was given back; to call without a lock.
-void note_surplus() {
+/// After memory was freed. The caller holds no lock.
+void handle_surplus() {
     if (heap.levels().surplus_bytes() > heap.surplus_limit()) {
         Hooks::surplus();
     }
 }
 
 FirstClassHeap &checked(FirstClassHeap *h, const char *what) {
-    if (h == nullptr || h->mark != alive) {
+    if (h == nullptr || h->magic != alive) {
         platform::fatal({what, " ", static_cast<const void *>(h), ", which is no heap, or a destroyed one"});
     }
     return *h;
 }
 
-// ---- figures; the caller holds the lock of the list
+// ---- statistics; the caller holds the lock of the list
 
 void add_heaps_locked(Statistics &out) {
     for (FirstClassHeap *h = all_heaps; h != nullptr; h = h->next) {
@@ -240,9 +211,9 @@ void add_heaps_locked(Statistics &out) {
 
 // ---- fork
 
-sigset_t mask_before_fork; // of the thread that forks; list_lock's
+sigset_t mask_before_fork; // of the thread that forks, which holds list_lock
 
-/// Without signals: a handler that forks as well would wait for the locks of the fork that it has interrupted.
+/// Blocks signals: a handler that forks would wait for locks that the interrupted thread holds for its own fork.
 void before_fork() {
     const sigset_t before = hold_back_signals();
     list_lock.hold_across_fork();
@@ -295,19 +266,19 @@ FirstClassHeap *create() noexcept {
 void *allocate(FirstClassHeap *which, std::size_t size, std::size_t alignment) noexcept {
     FirstClassHeap &h = checked(which, "cairn_heap_alloc from");
     if (CAIRN_UNLIKELY(heap.levels().long_blocks().is_beyond_all(size, alignment))) {
-        return nullptr; // it would fail whatever is given up
+        return nullptr; // no memory that could be given back would help
     }
     const auto attempt = [&] {
         sync::Guard hold(h.lock);
         return Heap::serves_from_superblock(size, alignment)
                    ? allocate_small(h, Classes::aligned_class_of(size, alignment))
-                   : allocate_long(h, size, alignment);
+                   : allocate_large(h, size, alignment);
     };
     void *p = attempt();
     if (CAIRN_UNLIKELY(p == nullptr) && heap.trim(0) != 0) {
         p = attempt();
     }
-    note_growth();
+    handle_growth();
     return p;
 }
 
@@ -321,10 +292,10 @@ void deallocate(FirstClassHeap *which, void *p) noexcept {
         if (OwnerLine *const s = superblock_of(h, p)) {
             free_small(h, s, p);
         } else {
-            free_long(h, p);
+            free_large(h, p);
         }
     }
-    note_surplus();
+    handle_surplus();
 }
 
 void destroy(FirstClassHeap *which) noexcept {
@@ -333,13 +304,9 @@ void destroy(FirstClassHeap *which) noexcept {
     }
     FirstClassHeap &h = checked(which, "cairn_heap_destroy of");
     {
-        sync::Guard hold(h.lock); // nobody else uses the heap, but another thread may fork or ask for figures
-        h.mark = 0;
-        for (LongBlock *block : h.long_table) {
-            for (; block != nullptr; block = block->next) {
-                free_memory_of(block);
-            }
-        }
+        sync::Guard hold(h.lock); // nobody else may use it, but another thread may fork or read statistics
+        h.magic = 0;
+        h.large_blocks.for_each(free_memory_of);
         for (OwnerLine *const s : h.current) {
             if (s != nullptr) {
                 give_back(h, s);
@@ -355,21 +322,27 @@ void destroy(FirstClassHeap *which) noexcept {
     }
     {
         sync::Guard hold(list_lock);
-        (h.previous != nullptr ? h.previous->next : all_heaps) = h.next;
+        if (h.previous != nullptr) {
+            h.previous->next = h.next;
+        } else {
+            all_heaps = h.next;
+        }
         if (h.next != nullptr) {
             h.next->previous = h.previous;
         }
     }
     heap.free(&h);
-    note_surplus();
+    handle_surplus();
 }
 
 void whole_statistics(Statistics &out, bool at_exit) noexcept {
     statistics(out);
     if (at_exit) {
         const sync::Glance hold(list_lock);
-        hold ? add_heaps_locked(out) : void();
-    } else { // who forks holds the lock for as long as that takes
+        if (hold) {
+            add_heaps_locked(out);
+        }
+    } else { // a thread that forks holds the lock until the fork is done
         const sync::Guard hold(list_lock);
         add_heaps_locked(out);
     }

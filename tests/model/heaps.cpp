@@ -110,17 +110,12 @@ struct FirstClass {
             small += blocks[i] != nullptr && sizes[i] == size ? 1 : 0;
             nodes += blocks[i] != nullptr && sizes[i] == long_size ? 1 : 0;
         }
-        constexpr unsigned node_class = process_heap::Classes::class_of(sizeof(process_heap::LongBlock));
-        model::check(h->live[size_class] == small && h->live[node_class] == nodes,
+        model::check(h->live[size_class] == small && h->live[process_heap::node_class] == nodes,
                      "the heap says that more or fewer blocks are live");
         model::check(h->superblocks[size_class] * of_one >= small, "a superblock is not counted");
         unsigned in_table = 0;
-        for (const process_heap::LongBlock *block : h->long_table) {
-            for (; block != nullptr; block = block->next) {
-                ++in_table;
-            }
-        }
-        model::check(in_table == nodes, "a long block is lost, or there twice");
+        h->large_blocks.for_each([&](const process_heap::LargeBlock *) { ++in_table; });
+        model::check(in_table == nodes, "a large block is lost, or there twice");
     }
     static std::size_t heaps() {
         std::size_t count = 0;
