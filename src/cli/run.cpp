@@ -6,6 +6,7 @@
 #include <src/cli/executable.hpp>
 #include <src/cli/libraries.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

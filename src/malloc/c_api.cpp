@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of <cairn/cairn.h>, but for cairn_version, which stands in lifecycle.cpp.
+// The functions of <cairn/cairn.h>, except cairn_version, which is in lifecycle.cpp.
 #include "first_class.hpp"
 #include "report.hpp"
+#include "statistics_fields.hpp"
 
 #include <cairn/cairn.h>
 
@@ -25,7 +26,7 @@ void *or_no_memory(void *p) {
     return p;
 }
 
-/// Room of a caller, of which what does not fit is counted only.
+/// The caller's buffer. Text that does not fit is counted and not written.
 struct Room {
     char *buffer;
     std::size_t size;
@@ -55,25 +56,9 @@ CAIRN_EXPORT int cairn_get_statistics(cairn_statistics *out) {
     cairn_statistics all{};
     all.size = out->size;
     all.live = s.live();
-    all.small_live = s.small_live;
-    all.small_resident = s.small_resident;
-    all.superblocks = s.superblocks;
-    all.heaps = s.heaps;
-    all.heaps_peak = s.heaps_peak;
-    all.large_live = s.large_live;
-    all.large_live_blocks = s.large_live_blocks;
-    all.huge_live = s.huge_live;
-    all.huge_live_blocks = s.huge_live_blocks;
-    all.free_dirty = s.free_dirty;
-    all.free_clean = s.free_clean;
-    all.mapped = s.mapped;
-    all.mapped_peak = s.mapped_peak;
-    all.metadata = s.metadata;
-    all.purged = s.purged;
-    all.purges = s.purges;
-    all.superblocks_to_global = s.superblocks_to_global;
-    all.superblocks_from_global = s.superblocks_from_global;
-    all.superblocks_fresh = s.superblocks_fresh;
+#define CAIRN_COPY_FIELD(name) all.name = s.name;
+    CAIRN_STATISTICS_FIELDS(CAIRN_COPY_FIELD)
+#undef CAIRN_COPY_FIELD
     std::memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
     return 0;
 }

@@ -10,8 +10,7 @@
 // Cost:    a hash look-up in 256 buckets; 16 bytes a block.
 #pragma once
 
-#include <cairn/platform/features.hpp>
-#include <cairn/run/segment.hpp>
+#include "process_heap.hpp"
 
 #include <cstring>
 

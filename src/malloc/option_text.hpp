@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Option text: a value as a user writes it, and what a value may look like.
+// Option text: the value of an option as a user writes it, and the form that a value may have.
 //
 // Threads: pure functions.
 // Cost:    fixed buffers, nothing is allocated.
@@ -75,7 +75,7 @@ inline OptionText option_text(const Option &option, std::int64_t value) noexcept
     return text;
 }
 
-/// What a value may look like, for messages.
+/// The form that a value may have, for messages.
 inline OptionText option_form(const Option &option) noexcept {
     OptionText text;
     switch (option.kind) {

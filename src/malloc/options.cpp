@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The parser of CAIRN_OPTIONS. It runs before main, inside the first allocations of a process: it copies what
-// it quotes into fixed buffers and writes a complaint with one system call.
+// The parser of CAIRN_OPTIONS. It runs before main, and may not allocate: it copies text that it quotes into fixed
+// buffers and writes a message with one system call.
 
 #include <src/malloc/options.hpp>
 
@@ -22,7 +22,7 @@ struct Piece {
 
     bool equals(const char *word) const {
         for (std::size_t i = 0; i < length; ++i) {
-            if (word[i] != characters[i]) { // nor where the word ends: no character is 0
+            if (word[i] != characters[i]) { // also at the end of the word: no character of the piece is 0
                 return false;
             }
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Options: what a user may set, from the environment (CAIRN_OPTIONS=name:value,...) and by mallopt.
+// Options: the settings of a user, from the environment (CAIRN_OPTIONS=name:value,...) and by mallopt.
 //
-// Adds:    the values, and one table that says what each one is. The parser, `cairn info` and the tests that
-//          check the manual page read the table and nothing else.
-// Errors:  an unknown name or a bad value is one line on stderr; what was in force before stays.
-// Threads: read_options is for the start of the process, before there is a second thread.
+// Adds:    the values, and one table that describes each option. The parser, `cairn info` and the test that checks the
+//          manual page read only this table.
+// Errors:  an unknown name or a bad value is reported by one line on stderr; the option keeps its value.
+// Threads: read_options is called at the start of the process, before there is a second thread.
 // Cost:    nothing is allocated.
 #pragma once
 
@@ -15,20 +15,20 @@
 
 namespace cairn {
 
-/// What is asked of the kernel about huge pages.
+/// For which memory the kernel is asked for huge pages.
 enum class HugePages : unsigned char {
-    off,    ///< nothing: the system's own setting decides
-    growth, ///< some, one at a time, while a large process grows
-    dense,  ///< wanted for blocks that have a mapping of their own as well
-    always  ///< wanted everywhere
+    off,    ///< none: the system's own setting decides
+    growth, ///< fresh runs, one page at a time, while a large process grows
+    dense,  ///< huge blocks too
+    always  ///< all memory
 };
 
 /// The default of each option is its value here.
 struct Options {
     std::int64_t purge_delay_ms = 500; ///< 0: at once; -1: never
-    bool background = true;            ///< a helper thread purges while the program is idle
+    bool background = true;            ///< a thread purges, also while the program is idle
     HugePages huge_pages = HugePages::growth;
-    std::size_t retain_bytes = 1_MiB; ///< free memory that time does not purge
+    std::size_t retain_bytes = 1_MiB; ///< free memory that the purge clock does not purge
     bool deep_binding = false;        ///< dlopen keeps RTLD_DEEPBIND
 };
 
@@ -74,28 +74,28 @@ inline constexpr auto all_memory = std::int64_t{INT64_MAX};
 inline constexpr Option option_table[] = {
     detail::option<&Options::purge_delay_ms>(
         "purge_delay", OptionKind::time, -1, detail::a_day_ms, nullptr,
-        "how long memory stays unused before it is given back to the system"),
+        "how long memory stays free before it is given back to the system"),
     detail::option<&Options::background>(
         "background", OptionKind::boolean, 0, 1, nullptr,
-        "give memory back from a thread of the allocator's own, also while the program is idle"),
+        "give memory back from a background thread, also while the program makes no call"),
     detail::option<&Options::huge_pages>(
         "huge_pages", OptionKind::choice, 0, 3, detail::huge_pages_choices,
-        "ask for huge pages: not at all, where a process of more than 48 MiB grows, for blocks of more than "
-        "16 MiB too, for all memory"),
+        "when to ask the kernel for huge pages: off, never; growth, one at a time when a process above "
+        "48 MiB grows; dense, also for blocks above 16 MiB; always, for all memory"),
     detail::option<&Options::retain_bytes>("retain", OptionKind::size, 0, detail::all_memory, nullptr,
-                                           "unused memory that is kept however long it stays unused"),
-    detail::option<&Options::deep_binding>(
-        "deep_binding", OptionKind::boolean, 0, 1, nullptr,
-        "load libraries with RTLD_DEEPBIND where a program says so; they call the C library's malloc then"),
+                                           "how much free memory is kept, however long it stays free"),
+    detail::option<&Options::deep_binding>("deep_binding", OptionKind::boolean, 0, 1, nullptr,
+                                           "load libraries with RTLD_DEEPBIND when a program asks for it; "
+                                           "they then call the C library's malloc"),
 };
 
-/// Takes in "name:value,name:value".
+/// Parses "name:value,name:value".
 void parse_options(const char *text, Options &into) noexcept;
 
-/// What is in force in this process.
+/// The options of this process.
 Options &options_in_force() noexcept;
 
-/// Takes in CAIRN_OPTIONS, unless the program runs with raised privileges.
+/// Parses CAIRN_OPTIONS, unless the program runs with raised privileges.
 void read_options() noexcept;
 
 } // namespace cairn

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <src/malloc/report.hpp>
+#include <src/malloc/statistics_fields.hpp>
 
 #include <cairn/cairn.h>
 
@@ -67,35 +68,6 @@ void write_string(TextOut &out, const char *text) {
     out << '"';
 }
 
-struct Counter {
-    const char *name;
-    std::uint64_t Statistics::*value;
-};
-constexpr Counter counters[] = {
-    {"small_live", &Statistics::small_live},
-    {"small_resident", &Statistics::small_resident},
-    {"superblocks", &Statistics::superblocks},
-    {"heaps", &Statistics::heaps},
-    {"heaps_peak", &Statistics::heaps_peak},
-    {"large_live", &Statistics::large_live},
-    {"large_live_blocks", &Statistics::large_live_blocks},
-    {"huge_live", &Statistics::huge_live},
-    {"huge_live_blocks", &Statistics::huge_live_blocks},
-    {"free_dirty", &Statistics::free_dirty},
-    {"free_clean", &Statistics::free_clean},
-    {"mapped", &Statistics::mapped},
-    {"mapped_peak", &Statistics::mapped_peak},
-    {"metadata", &Statistics::metadata},
-    {"purged", &Statistics::purged},
-    {"purges", &Statistics::purges},
-    {"superblocks_to_global", &Statistics::superblocks_to_global},
-    {"superblocks_from_global", &Statistics::superblocks_from_global},
-    {"superblocks_fresh", &Statistics::superblocks_fresh},
-};
-static_assert(sizeof counters / sizeof counters[0] * sizeof(std::uint64_t) ==
-                  offsetof(Statistics, size_classes),
-              "every counter of Statistics has its name here");
-
 void write_total(TextOut &out, const char *type, std::uint64_t count, std::uint64_t size) {
     out << "<total type=\"" << type << "\" count=\"" << count << "\" size=\"" << size << "\"/>\n";
 }
@@ -150,9 +122,9 @@ void write_json(TextOut &out, const Statistics &s, const Subject &subject) noexc
         << "\",\"schema\":" << std::uint64_t{json_schema} << ",\"pid\":" << subject.pid << ",\"program\":";
     write_string(out, subject.program);
     out << ",\"live\":" << s.live();
-    for (const Counter &counter : counters) {
-        out << ",\"" << counter.name << "\":" << s.*counter.value;
-    }
+#define CAIRN_WRITE_FIELD(name) out << ",\"" #name "\":" << s.name;
+    CAIRN_STATISTICS_FIELDS(CAIRN_WRITE_FIELD)
+#undef CAIRN_WRITE_FIELD
     out << ",\"by_class\":[";
     for (std::uint32_t c = 0; c < s.size_classes; ++c) {
         const SizeClassStatistics &row = s.by_class[c];

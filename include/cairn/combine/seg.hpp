@@ -24,6 +24,7 @@
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/classes.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 

@@ -32,7 +32,7 @@ struct Statistics {
     std::uint64_t heaps_peak = 0;     ///< the largest number of thread heaps in use at one time
 
     // Large blocks (runs) and huge blocks (mappings)
-    std::uint64_t large_live = 0;        ///< bytes of live large blocks
+    std::uint64_t large_live = 0;        ///< bytes of live large blocks, each rounded up to 64 KiB slots
     std::uint64_t large_live_blocks = 0; ///< count
     std::uint64_t huge_live = 0;         ///< bytes of live huge blocks
     std::uint64_t huge_live_blocks = 0;  ///< count

@@ -15,6 +15,8 @@
 #include <cairn/run/free_pieces.hpp>
 #include <cairn/run/mixed_piece.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 /// A run that was just allocated: the kind of its slots is `taken` until the caller sets it.

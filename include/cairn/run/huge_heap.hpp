@@ -13,6 +13,8 @@
 
 #include <cairn/run/huge_store.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 class HugeHeap : public HugeStore {

@@ -15,6 +15,8 @@
 #include <cairn/run/huge_cache.hpp>
 #include <cairn/run/huge_mappings.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 class HugeStore {

@@ -13,6 +13,8 @@
 
 #include <cairn/run/purging_runs.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 class RunStripes {

@@ -18,6 +18,8 @@
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/geometric.hpp>
 
+#include <algorithm>
+
 namespace cairn {
 
 template <class Short, std::size_t Largest>
