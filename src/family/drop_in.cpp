@@ -6,6 +6,7 @@
 
 #include <cairn/cairn.h>
 #include <cairn/sync/across_fork.hpp>
+#include <src/malloc/environment.hpp>
 #include <src/malloc/report_at_exit.hpp>
 
 #include <pthread.h>
@@ -54,8 +55,8 @@ void call_if_there(void (*function)()) {
     }
 }
 
-/// glibc's fork takes the lock of its list of streams when the handlers have run. Whoever holds it (fflush(nullptr)) may
-/// wait for a stream whose holder (getline) waits for malloc, so it is taken before the heap's locks here. It is
+/// glibc's fork takes the lock of its list of streams when the handlers have run. Whoever holds it (fflush(nullptr))
+/// may wait for a stream whose holder (getline) waits for malloc, so it is taken before the heap's locks here. It is
 /// recursive; in the child of a process with threads glibc has opened it already. musl has no such functions.
 void lock_across_forks() {
     if constexpr (sync::ForkLocks<Allocator>) {
@@ -95,13 +96,10 @@ bool binds_deeply() noexcept {
 
 namespace {
 
-/// First of all constructors (-z initfirst), so that others' handlers of fork find the heap unlocked: before the fork
-/// ours runs last, after it first. glibc hands `environ` to constructors before it is set.
-[[gnu::constructor(101)]] void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
-                                       [[maybe_unused]] char **environment) {
-    if constexpr (platform::constructors_have_arguments) {
-        environ = environ != nullptr ? environ : environment;
-    }
+/// Runs before all other constructors (-z initfirst), so that other handlers of fork find the heap unlocked: this
+/// library's handler runs last before the fork and first after it.
+[[gnu::constructor(101)]] void at_load(int, char **, char **environment) {
+    set_environ_at_load(environment);
     lock_across_forks();
     report::read_request();
 }

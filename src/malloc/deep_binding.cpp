@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Deep binding: a library that a program loads with RTLD_DEEPBIND looks for malloc and free in the C library before what was
-// preloaded or linked, and so frees blocks of this heap there. PHP loads its extensions in that way. Libraries are loaded without
-// that flag, unless CAIRN_OPTIONS has deep_binding:on, which the family does not read.
+// Deep binding: a library that a program loads with RTLD_DEEPBIND finds malloc and free in the C library before those
+// that were preloaded or linked, and so passes blocks of this heap to the C library's free. PHP loads its extensions in
+// this way. This dlopen() removes the flag, unless CAIRN_OPTIONS has deep_binding:on, which the family does not read.
 //
-// A part of the shared libraries, not of the archive: a program that is linked statically has the C library's dlopen.
+// A part of the shared libraries, not of the archive: a statically linked program has the C library's dlopen.
 #include <cairn/platform/features.hpp>
 #include <src/malloc/process.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Dlopen = void *(const char *file, int mode);
 
-/// relaxed: the address of a function, the same one whoever asks for it.
+/// relaxed: the address of a function; every thread that looks for it finds the same one.
 constinit std::atomic<Dlopen *> found{nullptr};
 
 Dlopen *next_dlopen() noexcept {
@@ -31,8 +31,8 @@ Dlopen *next_dlopen() noexcept {
 
 } // namespace
 
-/// A jump at its end and not a call, by the options of this file: the C library looks for `file` where the caller's RUNPATH says, and
-/// tells who that is from where it is to return.
+/// Ends in a jump and not in a call, by the compiler options of this file: the C library searches for `file` in the
+/// RUNPATH of the caller, which it finds by the return address.
 extern "C" CAIRN_EXPORT void *dlopen(const char *file, int mode) noexcept {
     const int as_asked = cairn::process_heap::binds_deeply() ? mode : mode & ~RTLD_DEEPBIND;
     CAIRN_TAIL_CALL return next_dlopen()(file, as_asked);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The names that glibc's own functions have besides, for programs that define malloc, or another of its family, over them: what
-// those hand out meets the rest of this family. And cfree, which old programs call.
+// The second names of glibc's allocation functions, for programs that define malloc or a related function and call
+// these names from it: the blocks then come from this heap and can be freed by its free. And cfree, which old programs
+// call.
 //
-// A file by itself: a static link takes it only where one of these is called.
+// In a file of its own: a static link takes it only if one of these is called.
 #include <cairn/platform/features.hpp>
 
 #include <cstddef>

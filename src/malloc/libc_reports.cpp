@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What glibc's malloc tells of itself and lets itself be told, answered for this heap: mallinfo, mallinfo2,
-// malloc_info, malloc_stats, malloc_trim, mallopt.
+// glibc's functions for statistics and settings, for this heap: mallinfo, mallinfo2, malloc_info, malloc_stats,
+// malloc_trim, mallopt.
 //
-// The types and numbers are those of glibc's <malloc.h>, said again here: other C libraries have none of
-// them, and a program that was built for glibc may be run on one.
+// The types and numbers are copied from glibc's <malloc.h>: other C libraries do not define them, and a program that
+// was built for glibc may run on one of those.
 #include "process.hpp"
 #include "report.hpp"
 
@@ -43,7 +43,7 @@ Statistics statistics() {
     return s;
 }
 
-/// glibc lets the int fields of mallinfo wrap around; the largest number is at least a lower bound.
+/// The largest int for a figure that does not fit: a lower bound, where glibc's int fields of mallinfo wrap around.
 template <class Number>
 Number clamped(std::uint64_t value) {
     if constexpr (sizeof(Number) < sizeof value) {
@@ -71,7 +71,7 @@ void take_to_stream(void *to, const char *text, std::size_t length) noexcept {
     std::fwrite(text, 1, length, static_cast<std::FILE *>(to));
 }
 
-/// Past stdio's buffer of stderr, which has none.
+/// Writes to the descriptor of stderr and not through stdio, where stderr has no buffer.
 void take_to_stderr(void *, const char *text, std::size_t length) noexcept {
     cairn::platform::raw_syscall(SYS_write, 2, reinterpret_cast<long>(text), static_cast<long>(length));
 }
@@ -89,7 +89,7 @@ enum Parameter : int {
 };
 
 int set_retained(int bytes) {
-    // -1 is how glibc is told never to trim.
+    // -1 tells glibc never to trim.
     process_heap::retain(bytes < 0 ? static_cast<std::size_t>(INT64_MAX) : static_cast<std::size_t>(bytes));
     return 1;
 }

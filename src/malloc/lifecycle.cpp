@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What happens once: when the library is loaded, and when the process ends. Both malloc before the first and
-// after the second work; these add only options, the fork handlers and the report.
+// What runs once, when the library is loaded and when the process ends: options, the handlers of fork, and the report.
+// malloc works before the one and after the other.
+#include "environment.hpp"
 #include "first_class.hpp"
 #include "report_at_exit.hpp"
 
@@ -9,8 +10,6 @@
 
 #define CAIRN_CAT_(a, b, c) #a "." #b "." #c
 #define CAIRN_CAT(a, b, c) CAIRN_CAT_(a, b, c)
-
-#include <unistd.h>
 
 namespace cairn::process_heap {
 void started() noexcept;
@@ -25,29 +24,25 @@ static_assert(equal(CAIRN_VERSION_STRING, CAIRN_VERSION), "cairn.h has the versi
 static_assert(equal(CAIRN_VERSION_STRING,
                     CAIRN_CAT(CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH)));
 
-/// Before the constructors of all other libraries (-z initfirst): they may register handlers of fork, which in
-/// the child run in the order of registration, and need the heap to be in order. That is before libc has set
-/// `environ`; glibc hands it to constructors.
-[[gnu::constructor(101)]] void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
-                                       [[maybe_unused]] char **environment) {
-    if constexpr (cairn::platform::constructors_have_arguments) {
-        environ = environ != nullptr ? environ : environment;
-    }
+/// Runs before the constructors of all other libraries (-z initfirst): those may register handlers of fork, which in
+/// the child run in the order of registration, and need a heap that is repaired.
+[[gnu::constructor(101)]] void at_load(int, char **, char **environment) {
+    cairn::set_environ_at_load(environment);
     cairn::read_options();
     cairn::process_heap::apply(cairn::options_in_force());
     cairn::process_heap::started(); // after the options: musl allocates for a handler of fork
     cairn::report::read_request();
 }
 
-// 101 is first to start and last to end: after the program's own handlers and destructors.
+// Priority 101: runs after the program's own exit handlers and destructors.
 [[gnu::destructor(101)]] void at_exit() {
     cairn::report::write_requested();
 }
 
 } // namespace
 
-/// Here, since nothing else calls what is in this file: malloc.cpp asks for cairn_version, and so takes in
-/// the constructor as well.
+/// In this file, which nothing else refers to: malloc.cpp refers to cairn_version, so a static link takes the
+/// constructor and the destructor too.
 extern "C" CAIRN_EXPORT const char *cairn_version(void) {
     return CAIRN_VERSION_STRING;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The C interface: malloc and its family, as C23, POSIX and glibc have them.
+// The C interface: malloc and the other allocation functions of C23, POSIX and glibc.
+//
+// malloc, calloc, realloc and the aligned forms each consist of a fast path and of a function NAME_later, which is not
+// inlined: so the fast path needs no stack frame and saves no registers, and ends in a jump to the other function.
 //
 // Errors:  nullptr and errno = ENOMEM when out of memory, EINVAL for a bad alignment; free keeps errno.
 
@@ -22,7 +25,7 @@ void *with_errno(void *p) {
     return CAIRN_LIKELY(p != nullptr) ? p : out_of_memory();
 }
 
-/// Apart from malloc, so that the fast path needs no stack frame; and this only for its slow path.
+/// Medium blocks, and all slow paths.
 CAIRN_NOINLINE void *malloc_later(std::size_t size) {
     void *const p = heap.try_malloc_medium(size);
     return CAIRN_LIKELY(p != nullptr) ? p : with_errno(heap.malloc_slow(size));
@@ -41,7 +44,7 @@ CAIRN_INLINE void *aligned(std::size_t alignment, std::size_t size) {
     return CAIRN_LIKELY(p != nullptr) ? p : aligned_later(alignment, size);
 }
 
-/// `before`: as told by quick_size, which knows nothing of a null pointer.
+/// `before`: the result of quick_size(p), which is 0 for a null pointer.
 CAIRN_NOINLINE void *realloc_later(void *p, std::size_t before, std::size_t size) {
     if (p == nullptr) {
         return malloc(size);
@@ -69,11 +72,13 @@ CAIRN_NOINLINE int posix_memalign_later(void **out, std::size_t alignment, std::
 
 } // namespace
 
-/// Whoever takes malloc out of the archive takes what runs at start and exit as well.
+/// Refers to lifecycle.cpp: a static link that takes this file out of the archive also takes the functions that run at
+/// the start and at the end of the process.
 [[gnu::used]] const char *(*const with_lifecycle)() = cairn_version;
 
-// None says noexcept: glibc's headers do and musl's do not, and clang takes a definition that says less than the header, not one
-// that says more. There are no exceptions here in any case.
+// None is declared noexcept: glibc's headers declare the functions so and musl's do not, and clang accepts a definition
+// with a weaker exception specification than the header, not one with a stronger. The file is compiled without
+// exceptions.
 extern "C" {
 
 CAIRN_EXPORT void *malloc(std::size_t size) {

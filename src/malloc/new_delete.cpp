@@ -2,13 +2,15 @@
 //
 // The C++ interface: every replaceable form of operator new and delete.
 //
-// A program may replace some forms and leave the others. As in the C++ library the others go through those that the standard names, by
-// the loader's tables: arrays through single objects, a delete that is told a size through the one that is not, what
-// does not throw through what does. So no block of a program's own operator new meets this library's delete.
+// A program may replace some forms. As the C++ standard requires, each other form calls another one, through the symbol
+// tables of the loader: array forms call the forms for single objects, sized delete calls the unsized one, and the
+// forms that do not throw call the throwing ones. So this library's delete never gets a block of the program's own
+// operator new.
 //
-// The library does not link a C++ runtime: a C program has none. Where there is one, its new-handler is
-// called and its std::bad_alloc thrown, through weak references; where one comes later, with a library that a C program
-// loads, by its own operator new, which asks malloc once more. Without one an operator new that fails ends the program.
+// The library does not link a C++ runtime, because a C program has none. If the process has one, its new-handler is
+// called and its std::bad_alloc thrown, through weak references. If a C program loads one later, with a library, the
+// operator new of that runtime is called, which calls malloc once more. Without a runtime an operator new that fails
+// ends the program.
 #include "new_handler.hpp"
 
 #include <new>
@@ -21,8 +23,9 @@ extern "C" {
 [[gnu::weak]] void cxx_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
 }
 
-// What that function does, in the names of the C++ ABI. A linker takes no member out of an archive for a weak reference: a program
-// with a runtime linked statically may have no such function, but it has these if it catches std::bad_alloc and is compiled with RTTI.
+// What that function does, by the names of the C++ ABI. A linker takes no member out of an archive for a weak
+// reference: a program with a statically linked runtime may lack that function, but has these names if it catches
+// std::bad_alloc and is compiled with RTTI.
 extern "C" {
 [[gnu::weak]] void *cxx_allocate_exception(std::size_t) asm("__cxa_allocate_exception");
 [[gnu::weak]] void cxx_throw(void *, void *, void (*)(void *)) asm("__cxa_throw");
@@ -55,7 +58,7 @@ void *once_more(std::size_t size, std::size_t alignment) {
     return alignment == 1 ? heap.malloc(size) : heap.memalign(alignment, size);
 }
 
-/// No alignment but a power of two can be had: what is none gets no memory, as in libstdc++.
+/// nullptr for an alignment that is not a power of two, as in libstdc++.
 CAIRN_INLINE void *try_aligned(std::size_t size, std::align_val_t alignment) {
     const auto to = static_cast<std::size_t>(alignment);
     return CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.try_memalign(to, size) : nullptr;
@@ -65,7 +68,7 @@ void *try_aligned_later(std::size_t size, std::align_val_t alignment) {
     return CAIRN_LIKELY(cairn::is_power_of_two(to)) ? heap.memalign_slow(to, size) : nullptr;
 }
 
-/// Asks the new-handler for memory until there is some, or there is no handler.
+/// Calls the new-handler, by `ask`, and tries again, until there is memory or `ask` returns false.
 CAIRN_COLD void *retry(std::size_t size, std::size_t alignment, bool (*ask)()) {
     void *p = nullptr;
     while (p == nullptr && cairn::is_power_of_two(alignment) && ask()) {
@@ -74,8 +77,8 @@ CAIRN_COLD void *retry(std::size_t size, std::size_t alignment, bool (*ask)()) {
     return p;
 }
 
-/// The operator new of a runtime that was loaded by dlopen, if the caller has one: out of memory as it is, it calls its new-handler,
-/// and throws or not, as the form says.
+/// The operator new of the caller's C++ runtime, if that was loaded by dlopen(). It finds no memory either, calls its
+/// new-handler, and throws or returns nullptr, depending on the form.
 template <class... Form>
 auto late_form(const char *name, const void *caller) {
     using New = void *(*)(std::size_t, Form...);
@@ -112,7 +115,7 @@ CAIRN_COLD void *retry_or_null(const void *caller, std::size_t size, std::align_
     return retry(size, static_cast<std::size_t>(alignment), cairn::call_new_handler_nothrow);
 }
 
-/// What the fast path has no block for: the rest of malloc, apart so that the forms need no stack frame.
+/// All of malloc but the fast path. Not part of the forms, so that their fast paths need no stack frame.
 void *try_later(std::size_t size) {
     void *const p = heap.try_malloc_medium(size);
     return CAIRN_LIKELY(p != nullptr) ? p : heap.malloc_slow(size);
@@ -135,7 +138,7 @@ CAIRN_NOINLINE void *try_allocate_later(const void *caller, std::size_t size, co
     return CAIRN_LIKELY(p != nullptr) ? p : retry_or_null(caller, size, form);
 }
 
-/// Inlined into each form, so that the return address is its caller's.
+/// Inlined into each form, so that the return address is that of the form's caller.
 CAIRN_INLINE void *allocate(std::size_t size) {
     void *const p = heap.try_malloc(size);
     return CAIRN_LIKELY(p != nullptr) ? p : allocate_later(__builtin_return_address(0), size);
@@ -161,8 +164,8 @@ using std::align_val_t;
 using std::nothrow_t;
 using std::size_t;
 
-// Weak in the archive: a program that is linked with it may have some forms of its own as well. Not in the library, where the loader
-// takes the program's anyway: valgrind passes weak ones over.
+// Weak in the archive: a program that is linked with it may define some forms itself. Not weak in the shared library,
+// where the loader prefers the program's forms anyway: valgrind does not replace weak functions.
 #if defined(CAIRN_ARCHIVE)
 #define CAIRN_REPLACEABLE CAIRN_EXPORT [[gnu::weak]]
 #else
@@ -182,10 +185,10 @@ CAIRN_REPLACEABLE void operator delete(void *p, align_val_t) noexcept {
     heap.free(p);
 }
 
-// From here on each form goes through one above, whosever that is.
+// Each form below calls one of the forms above: this library's, or the program's.
 
 CAIRN_REPLACEABLE void *operator new[](size_t size) {
-    CAIRN_TAIL_CALL return ::operator new(size); // who calls it is still our caller
+    CAIRN_TAIL_CALL return ::operator new(size); // a jump: the return address is that of our caller
 }
 CAIRN_REPLACEABLE void *operator new[](size_t size, align_val_t alignment) {
     CAIRN_TAIL_CALL return ::operator new(size, alignment);
@@ -222,7 +225,8 @@ CAIRN_REPLACEABLE void operator delete[](void *p, align_val_t alignment, const n
     ::operator delete[](p, alignment);
 }
 
-// The forms above as they are here, whatever a program has. With them nothing need be thrown to be caught.
+// This library's own forms, also where the program has replaced them: with these no exception is thrown only to be
+// caught.
 #define CAIRN_OWN(name) [[gnu::alias(name), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]]
 extern "C" {
 CAIRN_OWN("_Znwm") void *cairn_own_new(size_t);

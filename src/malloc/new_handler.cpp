@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The one file of the library that is compiled with exceptions: a new-handler may throw, and so may a program's operator new.
+// The only file of the library that is compiled with exceptions: a new-handler may throw, and so may the program's
+// operator new.
 #include "new_handler.hpp"
 
 #include <dlfcn.h>
@@ -55,7 +56,7 @@ void *late_runtime(const char *name, const void *caller) noexcept {
     if (dl_address == nullptr || dl_symbol == nullptr) {
         return nullptr;
     }
-    // Looked up, since a static link warns of whoever asks for it.
+    // Looked up by name: a static link warns of a direct reference to dlopen.
     auto *const dl_open = reinterpret_cast<decltype(&dlopen)>(dl_symbol(RTLD_DEFAULT, "dlopen"));
     auto *const dl_close = reinterpret_cast<decltype(&dlclose)>(dl_symbol(RTLD_DEFAULT, "dlclose"));
     Dl_info object{};
@@ -66,8 +67,8 @@ void *late_runtime(const char *name, const void *caller) noexcept {
     if (library == nullptr) {
         return nullptr;
     }
-    void *const function = dl_symbol(library, name); // in it, or in what it was linked with
-    dl_close(library);                               // its code is running: it stays
+    void *const function = dl_symbol(library, name); // in the library, or in one that it was linked with
+    dl_close(library);                               // the library stays loaded: its code is running
     Dl_info found{};
     Dl_info own{};
     const bool is_other = dl_address(function, &found) != 0 &&

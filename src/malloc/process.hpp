@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Process: what reports and the C library's questions ask of a process's allocator, whichever it is.
+// Process: the functions of an allocator library that reports and glibc's malloc functions (mallinfo, malloc_trim)
+// call. The malloc and the allocators of the family each define them.
 //
 // Threads: any.
 #pragma once
@@ -9,19 +10,20 @@
 
 namespace cairn::process_heap {
 
-/// As `cairn run --allocator` takes it.
+/// The name by which `cairn run --allocator` selects the library.
 extern const char *const allocator_name;
 
-/// Of all heaps of the process. `at_exit`: maybe by a handler that has interrupted who holds a lock; waits for none for ever.
+/// The statistics of all heaps of the process. `at_exit`: the caller may be a signal handler that has interrupted a
+/// thread with a lock held; no lock is then waited for without a limit.
 void whole_statistics(Statistics &out, bool at_exit = false) noexcept;
 
-/// Gives free memory beyond `keep` bytes back to the operating system now. Bytes given back.
+/// Gives free memory beyond `keep` bytes back to the operating system now. Returns the bytes given back.
 std::size_t trim(std::size_t keep) noexcept;
 
-/// From now on this much unused memory is kept.
+/// Sets how much free memory the purge clock keeps.
 void retain(std::size_t bytes) noexcept;
 
-/// Whether a library that the program loads with RTLD_DEEPBIND is to be bound so, and to call the C library's malloc.
+/// Whether dlopen() leaves RTLD_DEEPBIND as it is, so that the loaded library calls the C library's malloc.
 bool binds_deeply() noexcept;
 
 } // namespace cairn::process_heap

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The process heap, and what ties it to the life of the process: threads that end, fork, and options.
+// The process heap in the life of the process: the ends of threads, fork, and options.
 #include "process_heap.hpp"
 #include "first_class.hpp"
 #include "purger.hpp"
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// glibc's word for it; other C libraries have none.
+/// glibc's variable that says whether the process has one thread; other C libraries have none.
 extern "C" [[gnu::weak]] char libc_single_threaded asm("__libc_single_threaded");
 
 namespace cairn::process_heap {
@@ -25,13 +25,14 @@ enum KeyState : int { no_key, making_key, have_key, key_failed };
 constinit std::atomic<int> key_state{no_key};
 constinit pthread_key_t key{};
 
-/// What a thread without a tie has for one, since a key's destructor runs only for what is not null.
+/// The value of the key in a thread without a tie: the destructor of a key runs only for values that are not null.
 constinit char untied{};
 
 thread_ties::Tie *tie_of(void *value) {
     return value == &untied ? nullptr : static_cast<thread_ties::Tie *>(value);
 }
 
+/// The destructor of the key, in a thread that ends.
 void thread_ends(void *value) {
     if (platform::raw_syscall(SYS_gettid) == getpid()) {
         purger::main_thread_ends();
@@ -40,11 +41,13 @@ void thread_ends(void *value) {
     thread_ties::untie(tie_of(value));
 }
 
-/// The store of have_key is a release and pairs with the last load here and the one in attached(): who reads it sees `key`.
-/// Made at the first need, which is early: among the first keys, whose values take no memory to set.
+/// Makes the key when the first thread gets a heap. That is early, so the key is among the first ones, whose values are
+/// set without an allocation. The store of have_key is a release and pairs with the last load here and the one in
+/// attached(): a thread that reads have_key sees `key`.
 bool make_key() {
     int expected = no_key;
-    // relaxed, here and while waiting: that it is one exchange makes one thread the maker, and the last load acquires.
+    // relaxed, here and while waiting: the compare-exchange makes one thread the maker, and the last load is an
+    // acquire.
     if (key_state.compare_exchange_strong(expected, making_key, std::memory_order_relaxed)) {
         key_state.store(pthread_key_create(&key, thread_ends) == 0 ? have_key : key_failed,
                         std::memory_order_release);
@@ -55,10 +58,11 @@ bool make_key() {
     return key_state.load(std::memory_order_acquire) == have_key;
 }
 
-/// Nothing is locked across fork. Where the parent had other threads, which may have been anywhere in the heap,
-/// the child makes the lists anew from the descriptors. relaxed: it is alone.
+/// In the child of a fork. The parent takes no locks of the process heap for a fork; if it had other threads, which may
+/// have been anywhere in the heap, the child rebuilds the lists from the descriptors. relaxed: the child has one
+/// thread.
 void in_child() {
-    int expected = making_key; // by a thread that is not here
+    int expected = making_key; // by another thread of the parent
     key_state.compare_exchange_strong(expected, no_key, std::memory_order_relaxed);
     purger::forget();
     heap.levels().global().maker().descend(static_cast<std::uint64_t>(getpid()));
@@ -77,11 +81,11 @@ void let_purger_leave() {
     errno = saved;
 }
 
-/// Early, since the handlers of the child run in the order of their registration: those of a library that is
-/// loaded after us may need the heap.
+/// Registers the handlers of fork, early: in the child handlers run in the order of their registration, and those of a
+/// library that is loaded later may need the heap.
 void watch_forks() {
     constinit static std::atomic<bool> watching{false};
-    // relaxed: that it is one exchange lets one caller register them.
+    // relaxed: the exchange lets one caller register them.
     if (!watching.exchange(true, std::memory_order_relaxed)) {
         pthread_atfork(let_purger_leave, nullptr, in_child);
         keep_heaps_across_fork();
@@ -111,7 +115,7 @@ void Hooks::grew() noexcept {
 }
 
 void Hooks::returned() noexcept {
-    purger::returned(); // sets no errno: a raw system call at most
+    purger::returned(); // leaves errno as it is: at most a raw system call
 }
 
 void Hooks::surplus() noexcept {
@@ -147,7 +151,7 @@ bool binds_deeply() noexcept {
     return options_in_force().deep_binding;
 }
 
-/// Called once by the library's constructor, when libc is ready.
+/// Called once by the library's constructor, when the C library is initialised.
 void started() noexcept {
     purger::loaded();
     watch_forks();

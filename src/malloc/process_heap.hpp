@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Process heap: the one heap of the process, and what the C and C++ entry points and reports may ask of it.
+// Process heap: the malloc's heap, one for the process, and the functions for the C and C++ interfaces and for reports.
 //
 // Threads: any.
 #pragma once
@@ -12,13 +12,12 @@
 
 namespace cairn::process_heap {
 
-/// What the heap tells of itself: a thread got its heap, memory was taken from the operating system, free
-/// memory lies about.
+/// The functions that the heap calls, with no lock held.
 struct Hooks {
-    static bool attached() noexcept;
-    static void grew() noexcept;
-    static void surplus() noexcept;
-    static void returned() noexcept;
+    static bool attached() noexcept; ///< the thread got a thread heap; false: its end cannot be noticed
+    static void grew() noexcept;     ///< memory was taken from the operating system
+    static void surplus() noexcept;  ///< more free memory is resident than the limit
+    static void returned() noexcept; ///< a thread that was reported inactive ran a slow path
 };
 
 using Heap = Flagship<Hooks>;
@@ -26,13 +25,13 @@ using Heap = Flagship<Hooks>;
 /// Constant-initialised, never destroyed.
 extern constinit Heap heap;
 
-/// Without first-class heaps.
+/// The statistics of the process heap, without first-class heaps.
 void statistics(Statistics &out) noexcept;
 
-/// Takes options over, from the environment or mallopt.
+/// Puts options into force, from the environment or from mallopt().
 void apply(const Options &options) noexcept;
 
-/// A heap of its own inside the process, whose blocks can be freed all at once.
+/// A separate heap inside the process, whose blocks can be freed all at once; the functions of cairn_heap (cairn.h).
 struct FirstClassHeap;
 FirstClassHeap *create() noexcept;
 void *allocate(FirstClassHeap *heap, std::size_t size, std::size_t alignment) noexcept;

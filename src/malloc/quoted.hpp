@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Quoted: what a user wrote, as a message shows it: short, and one line whatever the environment holds.
+// Quoted: text of a user for a message: shortened, and with a question mark for each character that is not printable
+// ASCII.
 //
 // Threads: a value.
 #pragma once

@@ -61,7 +61,7 @@ void write_string(TextOut &out, const char *text) {
             out << '\\' << *text;
         } else if (c >= ' ' && c <= '~') {
             out << *text;
-        } else { // a file's name need not be UTF-8: one escape a byte, which is always JSON
+        } else { // a file name may not be UTF-8: one escape for each byte is always valid JSON
             out << "\\u00" << "0123456789abcdef"[c / 16] << "0123456789abcdef"[c % 16];
         }
     }
@@ -157,7 +157,7 @@ void write_xml(TextOut &out, const Statistics &s) noexcept {
 Arena arena_of(const Statistics &s) noexcept {
     Arena arena;
     arena.used = s.small_live + s.large_live;
-    // The two are counted at different moments: while other threads run, more may be live than was touched.
+    // The two figures are read at different moments: while other threads run, small_live may exceed small_resident.
     arena.free = s.free_dirty + (s.small_resident > s.small_live ? s.small_resident - s.small_live : 0);
     for (std::uint32_t c = 0; c < s.size_classes; ++c) {
         arena.free_blocks += s.by_class[c].free_blocks;

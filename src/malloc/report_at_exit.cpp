@@ -20,7 +20,7 @@ namespace {
 enum class Form : unsigned char { none, text, json };
 constinit Form requested = Form::none;
 
-/// A path, whole or `too_long`.
+/// A path; `too_long` if it did not fit.
 struct Path {
     char characters[PATH_MAX] = {};
     std::size_t length = 0;
@@ -38,10 +38,11 @@ struct Path {
     }
 };
 
-/// As the user wrote it, but absolute: the program may change its folder.
+/// The user's file name, made absolute: the program may change its working directory.
 constinit Path wanted_file;
 
-/// Programs close stderr before the last of their code runs (every tool of coreutils does).
+/// A duplicate of stderr: many programs close stderr before the library's destructor runs (every tool of coreutils
+/// does).
 constinit int spare_stderr = -1;
 constinit struct stat first_stderr{};
 
@@ -133,7 +134,7 @@ void expand(const char *pattern, std::uint64_t pid, Path &into) {
     }
 }
 
-/// Under another name first, which no other process uses. The error, 0 for none.
+/// Writes the report under a name that no other process uses, then renames it. Returns the error, 0 for none.
 int write_file(const Statistics &statistics, const Subject &subject) {
     static constinit Path file;
     static constinit Path aside;
@@ -167,8 +168,9 @@ int write_file(const Statistics &statistics, const Subject &subject) {
     return to.error;
 }
 
-/// Where the summary goes: stderr, if that is what it was at the start, or no file that is the program's own; else what was kept of it. A
-/// program that has closed both may have opened others with their numbers. -1: nowhere.
+/// The descriptor for the summary: stderr, if it is still the file that it was at the start, or is not a regular file;
+/// otherwise the duplicate, if that is still the file that it was. A program that has closed both may have opened other
+/// files with their numbers. -1: none.
 long stderr_now() {
     struct stat now{};
     for (const long number : {2L, long{spare_stderr}}) {
@@ -190,7 +192,7 @@ void write_summary(const Statistics &statistics, const Subject &subject) {
     write_text(out, statistics, subject);
 }
 
-/// The error that a report would meet, as far as that can be known now; 0 for none.
+/// The error that writing the report would have, as far as it can be known now; 0 for none.
 int foreseeable_error() {
     if (wanted_file.too_long) {
         return ENAMETOOLONG;
@@ -209,7 +211,7 @@ int foreseeable_error() {
     return platform::failed(access) ? static_cast<int>(-access) : 0;
 }
 
-/// Puts the folder that the process is in before a relative name. The error, 0 for none.
+/// Puts the working directory before a relative name. Returns the error, 0 for none.
 int put_folder() {
     Path folder;
     const long length = call(SYS_getcwd, pointer(folder.characters), sizeof folder.characters);
@@ -217,7 +219,7 @@ int put_folder() {
         return static_cast<int>(-length);
     }
     if (folder.characters[0] != '/') {
-        return ENOENT; // it lies outside of the process's root
+        return ENOENT; // the working directory is outside of the process's root
     }
     for (const char *c = folder.characters; *c != 0; ++c) {
         const char one[2] = {*c, 0};
@@ -263,7 +265,7 @@ void write_requested() noexcept {
         return;
     }
     const int saved = errno;
-    const platform::QuietWrites quiet; // the program's status is its own, whatever becomes of the report
+    const platform::QuietWrites quiet; // a failed write must not change the exit status of the program
     Statistics statistics;
     process_heap::whole_statistics(statistics, /*at_exit=*/true);
     const Subject subject = this_process(cairn::process_heap::allocator_name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Signals that are held back: the program's handlers are not for the purger's thread, nor for the middle of a fork. But for those that a
-// thread's own instructions raise: who traps system calls by a filter answers SIGSYS in a handler, and the kernel ends a
-// process that holds such a signal back.
+// Signals: blocks all signals in the purger's thread, where no handler of the program may run, and while a thread
+// forks. Signals that the thread's own instructions raise stay unblocked: the kernel ends a process that blocks such a
+// signal, and a program that traps system calls by a filter has a handler for SIGSYS.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 namespace cairn::process_heap {
 
-/// What the thread held back before is for let_signals_through.
+/// Blocks signals in the calling thread. Returns the former mask, for let_signals_through().
 inline sigset_t hold_back_signals() noexcept {
     sigset_t others;
     sigset_t before;

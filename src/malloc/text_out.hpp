@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Text out: builds text piece by piece, for reports that must work whatever state the program is in.
+// Text out: builds text from words and numbers, for reports that have to work in any state of the program.
 //
-// Adds:    words and numbers, gathered in a fixed buffer and passed on when it is full and at the end.
-// Errors:  those of whoever takes the text; asked for by its own means.
-// Threads: an object belongs to one.
+// Adds:    a fixed buffer, whose text is passed to a function when it is full and at the end.
+// Errors:  that function has to record its own.
+// Threads: one thread for each object.
 // Cost:    nothing is allocated; no locale, no stdio.
 #pragma once
 
@@ -39,7 +39,7 @@ public:
 
     TextOut &operator<<(std::uint64_t number) noexcept { return right(number, 1); }
 
-    /// A number with blanks before it, so that it takes up `width` columns.
+    /// A number, right-aligned in `width` columns.
     TextOut &right(std::uint64_t number, unsigned width) noexcept {
         char digits[20];
         unsigned n = 0;

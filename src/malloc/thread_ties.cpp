@@ -10,24 +10,24 @@ namespace cairn::process_heap::thread_ties {
 
 struct Tie {
     pthread_mutex_t life; ///< robust; held by the thread that has the heap
-    Heap::Heap *heap;     ///< nullptr: of no thread
-    Tie *next;            ///< all of them
-    Tie *next_loose;      ///< those of no thread
+    Heap::Heap *heap;     ///< nullptr for a loose tie, which no thread has
+    Tie *next;            ///< in the list of all ties
+    Tie *next_loose;      ///< in the list of loose ties
 };
 
 namespace {
 
 constexpr std::size_t chunk_bytes = 64_KiB;
-constexpr std::size_t first_look_at = 32;
+constexpr std::size_t first_check_at = 32;
 
-/// Of all that follows. Within it no other lock is taken.
+/// Guards the variables below. With it held no other lock is taken.
 constinit sync::Lock lock{sync::Rank::leaf};
 constinit Tie *all = nullptr;
 constinit Tie *loose = nullptr;
-constinit Tie *fresh = nullptr; ///< the rest of a chunk
+constinit Tie *fresh = nullptr; ///< the unused rest of a chunk
 constinit Tie *fresh_end = nullptr;
 constinit std::size_t made = 0;
-constinit std::size_t look_at = first_look_at; ///< with so many ties the next look is due
+constinit std::size_t next_check_at = first_check_at; ///< number of ties made at which the next check is due
 
 void set_loose(Tie *t) {
     t->heap = nullptr;
@@ -60,10 +60,12 @@ void make_one_locked() {
     set_loose(t);
 }
 
-/// The heap of a thread that has ended, which nobody else will be told; nullptr if it lives.
+/// If the thread of the tie has ended, makes the tie loose and returns the thread's heap; otherwise nullptr. Only one
+/// caller gets the heap.
 Heap::Heap *cut(Tie *t) {
     const sync::Guard hold(lock);
-    // What the thread did to its heap is seen: the kernel sets the mark, with a barrier, after the thread's last instruction.
+    // What the thread did to its heap is seen: the kernel flags the mutex, after a barrier, after the thread's last
+    // instruction.
     if (t->heap == nullptr || pthread_mutex_trylock(&t->life) != EOWNERDEAD) {
         return nullptr;
     }
@@ -74,41 +76,43 @@ Heap::Heap *cut(Tie *t) {
     return left;
 }
 
-/// Whether a tie would have to be made, and a look is due before.
-bool look_is_due() {
+/// Whether all ties have to be checked before a new one is made.
+bool check_is_due() {
     const sync::Guard hold(lock);
-    return loose == nullptr && made >= look_at;
+    return loose == nullptr && made >= next_check_at;
 }
 
-void look() {
+/// Checks all ties, and closes the heaps of threads that have ended.
+void check_ties() {
     std::size_t found = 0;
     lock.lock();
     Tie *t = all;
     lock.unlock();
-    for (; t != nullptr; t = t->next) { // a tie never goes, and keeps its next one
+    for (; t != nullptr; t = t->next) { // ties stay in this list for ever
         if (Heap::Heap *const left = cut(t)) {
             heap.levels().close(left);
             ++found;
         }
     }
     const sync::Guard hold(lock);
-    if (found < made / 2) { // mostly the living: not again for each thread that comes
-        look_at = 2 * made;
+    if (found < made / 2) { // most threads live: the next check comes later
+        next_check_at = 2 * made;
     }
 }
 
 } // namespace
 
 Tie *tie(Heap::Heap *mine) noexcept {
-    // The first thread's end is the process's, or is known. It allocates before threads can be told of by a C library of old.
+    // The first thread needs no tie: its end is that of the process, or the key reports it. It may allocate before an
+    // old C library has initialised what robust mutexes need.
     constinit static std::atomic<bool> first_has_come{false};
-    // relaxed: that it is one exchange makes one the first.
+    // relaxed: the exchange makes one thread the first.
     if (!first_has_come.load(std::memory_order_relaxed) &&
         !first_has_come.exchange(true, std::memory_order_relaxed)) {
         return nullptr;
     }
-    if (look_is_due()) {
-        look();
+    if (check_is_due()) {
+        check_ties();
     }
     const sync::Guard hold(lock);
     if (loose == nullptr) {
@@ -129,7 +133,8 @@ void untie(Tie *t) noexcept {
     }
     const sync::Guard hold(lock);
     t->heap = nullptr;
-    // Where a child of a fork is the thread's second life, it may be refused: the mutex is its parent's, and the tie lost.
+    // In the child of a fork the C library may refuse to unlock the mutex, which the parent's thread has locked: the
+    // tie is then lost.
     if (pthread_mutex_unlock(&t->life) == 0) {
         set_loose(t);
     }
@@ -137,14 +142,15 @@ void untie(Tie *t) noexcept {
 
 void forget_threads(const Tie *own) noexcept {
     loose = nullptr;
-    if (lock.held()) { // by a thread that is not here, in the middle of anything
+    if (lock.held()) { // by another thread of the parent: the lists may be inconsistent
         lock.reset_after_fork();
         all = fresh = fresh_end = nullptr;
         made = 0;
         return;
     }
     for (Tie *t = all; t != nullptr; t = t->next) {
-        // The calling thread's own stays as it is: it may be in a list of the C library's, which some forget and some keep.
+        // The tie of the calling thread stays as it is: its mutex may be in a list of the C library, which some C
+        // libraries clear in the child and some keep.
         if (t != own) {
             make_robust(t->life);
             set_loose(t);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Thread ties: which thread heaps have lost their threads. A thread's end is known by the destructor of a pthread key, but for a
-// thread that allocates once that destructor has had its last turn: from the destructor of a younger key, in the last of the
-// rounds. So each thread holds a robust mutex as long as it has a heap: the kernel marks it when its holder is gone.
+// Thread ties: find thread heaps whose threads have ended. The destructor of a pthread key reports the end of a thread,
+// except of a thread that gets a heap after that destructor has run for the last time: one that allocates in the
+// destructor of another key, in the last round of destructors. So each thread holds a robust mutex, its tie, while it
+// has a heap: the kernel flags the mutex when its holder has ended (EOWNERDEAD).
 //
-// Keeps:   a heap is taken away only from a thread that the kernel says has ended. A number of the thread would not
-//          say so: others get it later, and a child of a fork has another.
-// Threads: any; forget_threads in the child of a fork alone.
-// Errors:  a tie that is not to be had is none: that thread's heap is lost if its end is not known otherwise.
-// Cost:    a lock and 64 bytes for each thread started and ended. A look at all threads whenever as many as half of the ties
-//          have been cut, so that there are never more than 32, or 4 times as many as threads at one time.
+// Keeps:   a heap is taken only from a thread that has ended, as the kernel says. The number of a thread would not tell
+//          this: a later thread may get it, and in the child of a fork the thread has another number.
+// Threads: any; forget_threads in the child of a fork, where no other thread exists.
+// Errors:  when no tie can be made, the heap of the thread is lost if the destructor does not report its end.
+// Cost:    a lock and 64 bytes for each thread. All ties are checked when there is no loose tie and 32 were made; if
+//          fewer than half of them were flagged, the next check comes at twice as many. So there are at most 32 ties,
+//          or 4 times the largest number of threads at one time.
 #pragma once
 
 #include "process_heap.hpp"
@@ -18,16 +20,17 @@ namespace cairn::process_heap::thread_ties {
 
 struct Tie;
 
-/// Between the calling thread, which got `mine`, and this heap. nullptr for none. May give heaps of threads that have ended back.
+/// A tie for the calling thread, which got the thread heap `mine`; nullptr when none can be made. May close heaps of
+/// threads that have ended.
 Tie *tie(Heap::Heap *mine) noexcept;
 
-/// By the same thread, when it has given its heap back.
+/// The calling thread, which has the tie, has given its heap back.
 void untie(Tie *) noexcept;
 
-/// Only the calling thread is there, which has `own`.
+/// In the child of a fork: makes all ties loose, except `own`, the one of the calling thread.
 void forget_threads(const Tie *own) noexcept;
 
-/// Bytes of what ties are made of.
+/// The bytes of all ties.
 std::size_t metadata() noexcept;
 
 } // namespace cairn::process_heap::thread_ties

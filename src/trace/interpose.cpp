@@ -10,6 +10,7 @@
 #include <cairn/platform/cpu.hpp>
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
+#include <src/malloc/environment.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -87,9 +88,9 @@ constinit Next<pid_t()> next_fork{"_Fork"};
 
 /// An allocation, made by `call` and recorded if it worked.
 ///
-/// The clock is read without waiting for what stands before it, which would cost more than all the rest: in the midst of
-/// a wait for a cache line it may be some hundred nanoseconds early. Where that matters, because another thread freed the
-/// block just now, whoever reads the trace sees it, and puts the two in order (cli::TraceFile).
+/// The clock is read without waiting for what stands before it, which would cost more than all the rest: in the midst
+/// of a wait for a cache line it may be some hundred nanoseconds early. Where that matters, because another thread
+/// freed the block just now, whoever reads the trace sees it, and puts the two in order (cli::TraceFile).
 ///
 /// A signal's handler that allocates in the midst of it is not recorded: it would write over the record.
 template <class F>
@@ -107,9 +108,9 @@ void *allocate(Op op, size_t size, size_t alignment, F call) {
 
 /// A free, recorded and then made by `call`.
 ///
-/// The clock may be read early, as an allocation's. It may be read late too, but not so late that somebody else could have
-/// the block: the allocator hands it on by a release of its own (a lock's, or a list's), which no store before it can pass,
-/// and the record, which is stored before the call, needs the clock.
+/// The clock may be read early, as an allocation's. It may be read late too, but not so late that somebody else could
+/// have the block: the allocator hands it on by a release of its own (a lock's, or a list's), which no store before it
+/// can pass, and the record, which is stored before the call, needs the clock.
 template <class F>
 void release(void *p, size_t size, F call) {
     if (p == nullptr || of_first_memory(p)) {
@@ -280,8 +281,8 @@ void *make(N &next, size_t size, size_t alignment, More... more) {
 constinit const std::nothrow_t silently{};
 
 /// A form that may throw is tried by the one that does not: an exception would leave us in the midst of recording. Only
-/// when there is no memory is it called itself, and throws. The one that does not throw may go through the program's own that
-/// does, and takes ours for that: within a call, ours is the next one's.
+/// when there is no memory is it called itself, and throws. The one that does not throw may go through the program's
+/// own that does, and takes ours for that: within a call, ours is the next one's.
 template <class Nothrow, class N, class... More>
 void *make_or_throw(Nothrow &next_nothrow, N &next, size_t size, size_t alignment, More... more) {
     if (!recording()) {
@@ -388,12 +389,10 @@ extern "C" CAIRN_EXPORT pid_t _Fork() noexcept {
     return child;
 }
 
-/// Before the constructors of all other libraries; what was allocated before is not in the trace, and neither is its end.
-[[gnu::constructor(101)]] static void at_load([[maybe_unused]] int count, [[maybe_unused]] char **arguments,
-                                              [[maybe_unused]] char **environment) {
-    if constexpr (cairn::platform::constructors_have_arguments) {
-        environ = environ != nullptr ? environ : environment;
-    }
+/// Before the constructors of all other libraries; what was allocated before is not in the trace, and neither is its
+/// end.
+[[gnu::constructor(101)]] static void at_load(int, char **, char **environment) {
+    cairn::set_environ_at_load(environment);
     next_fork.find(); // handlers of signals may call it, and may not look for it
     begin();
 }

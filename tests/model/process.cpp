@@ -399,7 +399,7 @@ struct Ties {
         Options options;
         options.background = false;
         process_heap::purger::configure(options);
-        process_heap::thread_ties::look_at = 1;
+        process_heap::thread_ties::next_check_at = 1;
         process_heap::thread_ties::tie(nullptr); // the first thread has none
         model::as_thread(0, [&] { block = process_heap::heap.malloc(1_KiB); });
     }
