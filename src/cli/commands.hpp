@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The commands of the program `cairn`. Each returns the exit status, if it returns.
+// The subcommands of the program `cairn`. Each returns the exit status, unless it becomes another program.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace cairn::cli {
 
-/// Statuses as env(1) and the shells have them.
+/// Exit statuses, as those of env(1) and of shells.
 inline constexpr int wrong_usage = 2;
 inline constexpr int can_not_run = 126;
 inline constexpr int not_found = 127;
 
 struct RunRequest {
     bool statistics = false;
-    std::string allocator = "cairn"; ///< or a family name, or a file
+    std::string allocator = "cairn"; ///< "cairn", the name of a family allocator, or a file
     std::vector<std::string> command;
-    std::string recorder; ///< a library in front of the allocator's, "" for none
+    std::string recorder; ///< a library to preload in front of the allocator, "" for none
 };
 
 /// Becomes the program, with the library preloaded.
@@ -32,12 +32,13 @@ struct TraceRequest {
 /// Runs the program and records its calls of malloc and its family.
 int trace(const TraceRequest &request);
 
-/// Says what is in a trace, of all its processes (0) or of one. As JSON it is always one process: 0 is the busiest.
+/// Prints the contents of a trace: of all its processes (0) or of one. As JSON always of one process; 0 is the one with
+/// the most calls.
 int trace_info(const std::string &path, std::uint64_t process, bool json);
 
 struct ReplayRequest {
     std::string file;
-    std::vector<std::string> allocators; ///< as for run, or "glibc", or NAME=PATH.so
+    std::vector<std::string> allocators; ///< as for `run`, or "glibc", or NAME=PATH.so
     std::uint64_t process = 1;
     unsigned repeat = 3;
     unsigned timeout = 60; ///< seconds without progress
@@ -45,10 +46,10 @@ struct ReplayRequest {
     std::string json;      ///< a file, "" for none
 };
 
-/// Makes the calls of a trace again under each of the allocators.
+/// Repeats the calls of a trace with each of the allocators.
 int replay(const ReplayRequest &request);
 
-/// Says what is built and what is in force.
+/// Prints how the library was built, and the options in force.
 int info(bool json);
 
 } // namespace cairn::cli

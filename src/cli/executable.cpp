@@ -26,7 +26,7 @@ bool read_elf(std::ifstream &file, Elf64_Ehdr &header) {
     return read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
 }
 
-/// The loader that a program names, which is what preloads; nothing if it names none.
+/// The loader that the program names, which does the preloading; empty if the program names none.
 std::optional<std::string> loader_of(std::ifstream &file, const Elf64_Ehdr &header) {
     for (unsigned i = 0; i < header.e_phnum; ++i) {
         Elf64_Phdr segment{};
@@ -43,7 +43,8 @@ std::optional<std::string> loader_of(std::ifstream &file, const Elf64_Ehdr &head
     return {};
 }
 
-/// Whether a program gets rights that who starts it has not: then the loader preloads nothing. As the kernel has it.
+/// Whether the program runs with more rights than its caller (set-user-ID, set-group-ID, capabilities), by the rules of
+/// the kernel: then the loader preloads nothing.
 bool raises_rights(const std::filesystem::path &program, const struct stat &about) {
     struct statvfs system{};
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
@@ -69,7 +70,7 @@ std::string look_at_elf(const std::filesystem::path &program, std::ifstream &fil
     return is_loader || loader_of(file, header) ? "" : "it is statically linked";
 }
 
-/// As much of it as the kernel looks at.
+/// The first line of a script, as much of it as the kernel reads.
 std::string first_line_of(std::ifstream &file) {
     char start[256];
     file.clear();
@@ -79,7 +80,7 @@ std::string first_line_of(std::ifstream &file) {
     return text.substr(0, text.find('\n'));
 }
 
-/// `scripts`: how many interpreters may be scripts themselves, as many as the kernel follows.
+/// `scripts`: how many interpreters may be scripts themselves; the kernel follows as many.
 std::string why_not_preloaded(const std::filesystem::path &program, int scripts) {
     struct stat about{};
     if (stat(program.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Executable: what a program's file tells about whether a library can be preloaded into it, and a library's whether it can.
+// Executable: whether a library can be preloaded into a program, and whether a file is a library that can be preloaded,
+// as far as the files show.
 //
-// Errors:  a program that can not be read, or is of no known kind, tells nothing.
+// Errors:  a program that cannot be read, or is of an unknown kind, counts as one into which a library can be
+//          preloaded.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +12,11 @@
 
 namespace cairn::cli {
 
-/// "" if preloading works as far as the file tells, else the reason why not. Of a script, its interpreter's.
+/// Why no library can be preloaded into the program; "" if the file shows no reason. For a script: that of its
+/// interpreter.
 std::string why_not_preloaded(const std::filesystem::path &program);
 
-/// Whether the file is one, of whatever kind of processor. The loader starts a program without what is none.
+/// Whether the file is a shared library, for any processor. The loader ignores a preloaded file that is none.
 bool is_library(const std::filesystem::path &file);
 
 } // namespace cairn::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `cairn info`: version, build, system, size classes, the constants of the bound, options. Every figure is
-// the code's own constant.
+// `cairn info`: version, build, system, size classes, the constants of the bound, options. Every figure is a constant
+// of the code.
 #include <src/cli/commands.hpp>
 #include <src/cli/json_text.hpp>
 #include <src/cli/libraries.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Only the constants of the flagship are asked for; it is never made here.
+/// Only constants of the malloc are used; no heap is made here.
 struct NoLife {
     static bool attached() noexcept { return false; }
     static void grew() noexcept {}
@@ -33,7 +33,7 @@ using Classes = Shipped::SizeClasses;
 
 using Limits = Bound<Shipped>;
 
-/// The word in brackets of the kernel's setting.
+/// The word in brackets in a setting of the kernel: the one in force.
 std::string transparent_huge_pages() {
     std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
     std::string line;

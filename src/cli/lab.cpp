@@ -26,7 +26,7 @@ const LabWord *find_lab_word(const char *word) {
 
 int lab(const LabWord &word, char **arguments) {
     const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
-    // In a build tree the folder is a link into the sources.
+    // In a build tree the folder is a symbolic link into the source tree.
     std::error_code error;
     const fs::path folder = fs::weakly_canonical(own / CAIRN_LAB_FOLDER, error);
     std::string script = folder / word.script;
@@ -35,12 +35,13 @@ int lab(const LabWord &word, char **arguments) {
                   << (fs::exists(folder, error) ? "\n" : ": this Cairn was built without its lab\n");
         return can_not_run;
     }
-    // Where the script finds libraries and workloads.
+    // Tells the script where libraries and workloads are.
     setenv("CAIRN_BUILD", own.parent_path().c_str(), 1);
-    // Packages of the system are for the system's own interpreter, whatever else the PATH has, or PYTHONHOME and its like.
+    // The system's packages need the system's own interpreter: not another one in PATH, nor PYTHONHOME and similar
+    // variables.
     const std::string own_python = "/usr/bin/python3";
     std::string python = fs::exists(own_python, error) ? own_python : "python3";
-    std::string options = "-BE"; // no cache, no environment
+    std::string options = "-BE"; // writes no bytecode, ignores environment variables
     std::vector<char *> words{python.data(), options.data(), script.data()};
     while (*arguments != nullptr) {
         words.push_back(*arguments++);

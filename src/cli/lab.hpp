@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Lab: the words of `cairn` that are programs in Python over the workloads of bench/.
+// Lab: the subcommands of `cairn` that are Python programs; they use the workloads of bench/.
 //
-// Errors:  a lab that was not built or not installed, or a missing python3, is one line.
+// Errors:  one line if the lab was not built or not installed, or if there is no python3.
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@ inline constexpr std::array<LabWord, 4> lab_words{{
     {"report", "report.py", "Make a page of a trace or of results"},
 }};
 
-/// nullptr if the lab has no such word.
+/// The subcommand of that name; nullptr if the lab has none.
 const LabWord *find_lab_word(const char *word);
 
-/// Becomes the script; `arguments` are those of main from the one behind the word on.
+/// Becomes the script; `arguments` are those of main() after the name of the subcommand.
 int lab(const LabWord &word, char **arguments);
 
 } // namespace cairn::cli

@@ -25,20 +25,20 @@ const std::string suffix = ".so";
 
 struct Peer {
     std::string name;
-    std::string library; ///< without its version
+    std::string library; ///< file name without the version
 };
 const Peer peers[] = {{"jemalloc", "libjemalloc.so"},
                       {"mimalloc", "libmimalloc.so"},
                       {"tcmalloc", "libtcmalloc_minimal.so"},
                       {"tbb", "libtbbmalloc_proxy.so"}};
 
-/// What a program prints; "" if it is not there or fails.
+/// The output of a program; "" if it does not exist or fails.
 std::string said_by(std::vector<std::string> words) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return {};
     }
-    auto *const found = std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the status away
+    auto *const found = std::signal(SIGCHLD, SIG_DFL); // if it were ignored, there would be no status
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -65,7 +65,7 @@ std::string said_by(std::vector<std::string> words) {
     return good ? said : "";
 }
 
-/// The file that the loader's list has for a library, of any version; "" if there is none.
+/// The file of a library, of any version, in the loader's cache; "" if there is none.
 fs::path installed(const std::string &library) {
     std::istringstream lines(said_by({"/sbin/ldconfig", "-p"}));
     for (std::string line; std::getline(lines, line);) {
@@ -77,7 +77,7 @@ fs::path installed(const std::string &library) {
     return {};
 }
 
-/// Where bench/peers.py puts what it builds.
+/// The folder in which bench/peers.py builds.
 fs::path peers_folder() {
     const auto variable = [](const char *name) -> fs::path {
         const char *const value = std::getenv(name);
@@ -94,7 +94,7 @@ fs::path peers_folder() {
     return (user != nullptr ? user->pw_dir : home) / ".cache" / "cairn" / "peers";
 }
 
-/// Another project's, by the names that `cairn bench` has for them; "" if it is not there.
+/// The library of another project's allocator, by its name in `cairn bench`; "" if it is not installed.
 fs::path peer_library(const std::string &name) {
     for (const Peer &peer : peers) {
         if (peer.name == name) {
@@ -177,7 +177,7 @@ fs::path c_library() {
 
 std::string sha256_of(const fs::path &file) {
     const std::string said = file.empty() ? "" : said_by({"sha256sum", "--", fs::absolute(file)});
-    // A name with a backslash in it has one in front of the line.
+    // For a name with a backslash in it, sha256sum begins the line with one.
     const std::size_t digits = said.find_first_not_of('\\');
     return digits == std::string::npos ? "" : said.substr(digits, 64);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Libraries: where those that can be preloaded are.
+// Libraries: finds the libraries that can be preloaded.
 #pragma once
 
 #include <filesystem>
@@ -10,32 +10,33 @@
 
 namespace cairn::cli {
 
-/// `cairn trace` preloads it in front of an allocator.
+/// The recording library, which `cairn trace` preloads in front of an allocator.
 inline constexpr const char *recorder_name = "libcairntrace.so";
 
-/// Found from where this program is: a build tree and an installed one may both be moved.
+/// The folder of the libraries, relative to this program: a build tree and an installed tree may both be moved.
 std::filesystem::path library_folder();
 
-/// "cairn", or an allocator of the family.
+/// The library of "cairn" or of an allocator of the family.
 std::filesystem::path library_of(const std::string &name);
 
-/// Why a library can not be preloaded; what() is one line.
+/// The reason why a library cannot be preloaded; what() is one line.
 class NoLibrary : public std::runtime_error {
 public:
     NoLibrary(int exit_status, const std::string &why) : std::runtime_error(why), status(exit_status) {}
     const int status;
 };
 
-/// For the words of --allocator: "cairn", one of the family, an installed peer, or a file. Throws NoLibrary.
+/// The library for an argument of --allocator: "cairn", an allocator of the family, an installed allocator of another
+/// project, or a file. Throws NoLibrary.
 std::filesystem::path find_library(const std::string &allocator);
 
-/// The file of the C library, whose malloc a program has without a preloaded one; "" if that can not be said.
+/// The file of the C library, whose malloc a program has unless another one is preloaded; "" if it is unknown.
 std::filesystem::path c_library();
 
-/// Of a file's contents, as sha256sum says it; "" if that is not there.
+/// The SHA-256 of a file's contents; "" if there is no sha256sum.
 std::string sha256_of(const std::filesystem::path &file);
 
-/// All that library_of finds, the flagship first.
+/// The names of all allocators that library_of finds, "cairn" first.
 std::vector<std::string> allocator_names();
 
 } // namespace cairn::cli

@@ -22,7 +22,8 @@ using namespace cairn::cli;
 
 namespace {
 
-/// Without a "--" in front of it the program is the first word that is no option. False after a complaint.
+/// Finds the program in the arguments: after "--", or else the first argument that is not an option. False after an
+/// error message.
 bool take_program(const CLI::App &command, char **mark, char **end, RunRequest &request) {
     request.command = command.remaining();
     if (request.command.empty() && mark != end) {
@@ -37,9 +38,9 @@ bool take_program(const CLI::App &command, char **mark, char **end, RunRequest &
     return true;
 }
 
-/// The status of the word and what belongs to it.
+/// Runs a subcommand; returns its exit status.
 int run_word(int count, char **words) {
-    // The options of these, --help too, are the scripts' own.
+    // The scripts have their own options, including --help.
     if (const LabWord *const word = count > 1 ? find_lab_word(words[1]) : nullptr; word != nullptr) {
         return lab(*word, words + 2);
     }
@@ -48,7 +49,7 @@ int run_word(int count, char **words) {
     app.set_version_flag("--version", "cairn " CAIRN_VERSION);
     app.require_subcommand(1);
 
-    // What a variable that is not set leaves of FILE.
+    // An empty FILE, as from a shell variable that is not set.
     const auto is_named = [](const std::string &file) { return std::string(file.empty() ? "is empty" : ""); };
     const CLI::Range any_process(std::uint64_t{1}, most_images);
 
@@ -116,7 +117,7 @@ int run_word(int count, char **words) {
         std::cerr << "cairn: there is no word '" << words[1] << "'; see cairn --help\n";
         return wrong_usage;
     }
-    // What stands behind the first "--" is the program's own and is not to be looked at, of words that take one.
+    // For subcommands that take a program, the arguments after the first "--" are the program's and are not parsed.
     char **const end = words + count;
     const std::string word = count > 1 ? words[1] : "";
     const auto is_mark = [](const char *each) { return std::strcmp(each, "--") == 0; };
@@ -142,8 +143,8 @@ int run_word(int count, char **words) {
     return info(json);
 }
 
-/// Where 0, 1 or 2 is closed, no file of ours may get its number, or what we say is written to it. A program that we become has
-/// them closed, as we had.
+/// If descriptor 0, 1 or 2 is closed, opens a placeholder: otherwise a file of this program could get the number, and
+/// messages would be written to it. A program that this one becomes has the descriptors closed, as they were.
 void keep_standard_numbers() {
     int number = 0;
     while ((number = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && number <= STDERR_FILENO) {
@@ -169,7 +170,7 @@ int main(int count, char **words) {
         return status;
     } catch (const std::bad_alloc &) {
         std::cerr << "cairn: there is not enough memory\n";
-    } catch (const std::exception &why) { // a folder that is gone, for example
+    } catch (const std::exception &why) { // for example because the working directory was removed
         std::cerr << "cairn: " << why.what() << '\n';
     }
     return 1;

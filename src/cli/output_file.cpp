@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
     throw std::runtime_error(path.string() + ": " + why);
 }
 
-/// Signals wait for its end, or the file that is made aside would be left.
+/// Blocks signals while an object exists: otherwise a signal could leave the temporary file behind.
 class Uninterrupted {
 public:
     Uninterrupted() {
@@ -35,9 +35,9 @@ private:
     sigset_t before_{};
 };
 
-/// Opens a file that was not there, beside `place`, under a name that nobody else has. Which rights it has, umask says.
+/// Opens a new file in the folder of `place`, under a name that no other process uses. Its mode follows the umask.
 int open_aside(const fs::path &place, fs::path &aside) {
-    constexpr std::size_t longest = 100; // of a name; the system's limit is 255
+    constexpr std::size_t longest = 100; // characters of the name that are used; the system's limit is 255
     const std::string name = place.filename().string();
     const std::string end = name.substr(name.size() > longest ? name.size() - longest : 0);
     for (unsigned number = 0;; ++number) {
@@ -68,7 +68,7 @@ fs::path output_place(const fs::path &path) {
     fs::path place = fs::absolute(path);
     std::error_code ignored;
     for (int links = 0; fs::is_symlink(place, ignored); ++links) {
-        if (links == 40) { // as the kernel follows
+        if (links == 40) { // the kernel follows as many
             fail(path, std::strerror(ELOOP));
         }
         place = place.parent_path() / fs::read_symlink(place);
@@ -88,7 +88,8 @@ void check_output(const fs::path &path, const fs::path &input) {
     if (fs::exists(there) && !fs::is_regular_file(there)) {
         fail(path, "is there, and no regular file");
     }
-    if (access((output_place(path).parent_path() / ".").c_str(), W_OK | X_OK) != 0) { // "/.": of a folder
+    if (access((output_place(path).parent_path() / ".").c_str(), W_OK | X_OK) !=
+        0) { // "/.": must be a folder
         fail(path, std::strerror(errno));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Output files: made aside in the folder where they are to be, so that what has the name is whole. A symbolic link stays, and
-// the file that it names is made.
+// Output files: written under a temporary name in the same folder and renamed when complete. If the name is a symbolic
+// link, its target is replaced.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,15 @@
 
 namespace cairn::cli {
 
-/// The file that is made for `path`, which may be a symbolic link. Throws std::runtime_error where links go in a circle.
+/// The file to write for `path`, which may be a symbolic link. Throws std::runtime_error if links form a loop.
 std::filesystem::path output_place(const std::filesystem::path &path);
 
-/// Before minutes of work, not after: throws std::runtime_error, one line, if no file can be put there. What is there and no
-/// regular file, such as a device, would be replaced by one. `input`: what is read to make it, if that is a file.
+/// Throws std::runtime_error, one line, if no file can be written there; called before minutes of work, not after.
+/// Something that is not a regular file, such as a device, is refused: the rename would replace it. `input`: the file
+/// that is read to make the output, if there is one.
 void check_output(const std::filesystem::path &path, const std::filesystem::path &input = {});
 
-/// Throws std::runtime_error, and leaves what was there.
+/// Writes the file. Throws std::runtime_error, and a former file is then unchanged.
 void write_output(const std::filesystem::path &path, const std::string &text);
 
 } // namespace cairn::cli

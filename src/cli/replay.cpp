@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `cairn replay`: makes a plan of a trace, has cairn-replay follow it under each allocator, one after the other and round
-// again, and says what came of it.
+// `cairn replay`: makes a plan of a trace, runs cairn-replay on it with each allocator in turn, several rounds, and
+// prints the results.
 #include <src/cli/commands.hpp>
 #include <src/cli/json_text.hpp>
 #include <src/cli/libraries.hpp>
@@ -40,7 +40,7 @@ using replay::State;
 constexpr double mebibyte = 1024 * 1024;
 constexpr const char *call_names[replay::calls] = {"malloc", "calloc", "aligned", "realloc", "free"};
 
-/// A temporary file that has no name: nothing is left of it when the last who has it open ends, however that is.
+/// A temporary file without a name: the kernel removes it when the last process that has it open ends in any way.
 int open_nameless() {
     const char *const base = std::getenv("TMPDIR");
     std::string name = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/cairn-replay.XXXXXX";
@@ -52,17 +52,17 @@ int open_nameless() {
     return file;
 }
 
-/// For whoever inherits it.
+/// The path by which a child that inherits the descriptor opens the file.
 std::string path_of(int file) {
     return "/proc/self/fd/" + std::to_string(file);
 }
 
-/// Memory that the replaying program fills.
+/// Memory that is shared with the replaying program, which writes its results there.
 class SharedOutcome {
 public:
     SharedOutcome() : file_(memfd_create("cairn replay", MFD_CLOEXEC)) {
         void *p = MAP_FAILED;
-        // Not ftruncate: where there is no room, the first store would be a SIGBUS.
+        // Not ftruncate: without space on the device the first store would raise SIGBUS.
         errno = file_ < 0 ? errno : posix_fallocate(file_, 0, sizeof(Outcome));
         if (errno == 0) {
             p = mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
@@ -85,7 +85,7 @@ private:
 
 struct Allocator {
     std::string name;
-    fs::path library; ///< "" for the C library's own
+    fs::path library; ///< "" for the C library's malloc
     std::vector<ordered_json> runs;
 };
 
@@ -113,7 +113,7 @@ std::string last_line(const fs::path &path) {
     return last.substr(0, 400);
 }
 
-/// The replaying program, from its start to its end.
+/// A run of the replaying program.
 class Run {
 public:
     Run(int plan_file, const ReplayRequest &request, const PlanSummary &plan)
@@ -138,7 +138,7 @@ private:
             throw BadTrace(std::string("can not start a process: ") + std::strerror(errno));
         }
         if (child == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); // without us it is for nobody
+            prctl(PR_SET_PDEATHSIG, SIGKILL); // ends with this program
             if (getppid() != self) {
                 _exit(not_found);
             }
@@ -159,7 +159,8 @@ private:
         }
         int status = 0;
         std::uint64_t before = 0;
-        // Looks without progress, and no clock: both may have been stopped, or the machine asleep.
+        // Counts checks without progress and reads no clock: both programs may have been stopped, or the machine
+        // suspended.
         constexpr timespec pause{0, 10'000'000};
         constexpr unsigned looks_a_second = 100;
         unsigned looks = 0;
@@ -168,7 +169,7 @@ private:
             if (ended == child) {
                 return status;
             }
-            // relaxed: only whether it changes.
+            // relaxed: only a change of the value matters.
             const std::uint64_t now = (*outcome).calls_made.load(std::memory_order_relaxed);
             looks = now != before ? 0 : looks + 1;
             before = now;
@@ -267,7 +268,7 @@ private:
     bool hang_ = false;
 };
 
-/// The median over the runs that have it.
+/// The median over the runs that have the figure.
 ordered_json median(const std::vector<ordered_json> &runs, const ordered_json::json_pointer &name) {
     std::vector<ordered_json> values;
     for (const ordered_json &run : runs) {
@@ -367,7 +368,7 @@ ordered_json describe(const ReplayRequest &request, const PlanSummary &plan, std
             {"live_at_end", {{"bytes", plan.live}, {"blocks", plan.live_blocks}}}};
 }
 
-/// What the system could give to programs, in bytes; 0 if it does not say.
+/// The memory that the system could give to programs, in bytes; 0 if unknown.
 std::uint64_t available_memory() {
     std::ifstream file("/proc/meminfo");
     for (std::string name, rest; file >> name && std::getline(file, rest);) {
@@ -425,7 +426,7 @@ int replay_all(const ReplayRequest &request, std::vector<Allocator> &allocators)
                 std::cerr << "\r\033[K" << round + 1 << '/' << request.repeat << ' ' << allocator.name
                           << std::flush;
             }
-            // One that hung would hang again.
+            // An allocator that hung would hang again.
             if (allocator.runs.empty() || allocator.runs.back().at("state") != "HANG") {
                 allocator.runs.push_back(run(allocator));
             }
@@ -468,8 +469,8 @@ int replay(const ReplayRequest &request) {
         std::cerr << "cairn: replay: there is no program " << program.string() << '\n';
         return can_not_run;
     }
-    std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
-    std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the status of runs away
+    std::signal(SIGXFSZ, SIG_IGN); // a write beyond a limit is an error and no signal
+    std::signal(SIGCHLD, SIG_DFL); // if it were ignored, runs would have no status
     try {
         return replay_all(request, allocators);
     } catch (const std::exception &why) {

@@ -90,7 +90,7 @@ void PlanMaker::take(const TraceEvent &event) {
         const auto block = blocks_.find(event.address);
         const bool known = block != blocks_.end();
         if (event.op == Op::realloc_from) {
-            // Its address may be another thread's before the realloc returns.
+            // Another thread may get the old address before the realloc returns.
             thread.moving = true;
             thread.known = known;
             thread.from = event.address;
@@ -137,7 +137,7 @@ PlanSummary PlanMaker::finish() {
     for (const Thread &thread : threads_) {
         sum_.live_blocks += thread.moving && thread.known ? 1 : 0;
     }
-    // Threads live from their first turn to their last.
+    // A thread of the plan lives from its first turn to its last.
     std::vector<std::pair<std::uint64_t, int>> changes;
     for (const Thread &thread : threads_) {
         if (thread.turns != 0) {

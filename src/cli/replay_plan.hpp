@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From the calls of a trace to a plan: blocks get numbers instead of addresses, the two records of a realloc become one
-// call, and what can not be made again is left out and counted.
+// Replay plan: the calls of a trace, with numbers of blocks instead of addresses, and one call for the two records of a
+// realloc. Calls that cannot be repeated are left out and counted.
 #pragma once
 
 #include <src/cli/trace_file.hpp>
@@ -20,9 +20,9 @@ struct PlanSummary {
     std::uint64_t counts[replay::calls] = {};
     std::uint64_t unknown = 0;     ///< frees of blocks from before the trace; left out
     std::uint64_t failed = 0;      ///< calls of realloc that failed; left out
-    std::uint64_t from_before = 0; ///< calls of realloc for a block from before the trace; made as malloc
-    std::uint64_t overlapping = 0; ///< blocks whose free is not in the trace but must have been; freed
-    std::uint64_t live = 0;        ///< bytes that the trace leaves
+    std::uint64_t from_before = 0; ///< calls of realloc for a block from before the trace; repeated as malloc
+    std::uint64_t overlapping = 0; ///< blocks that must have been freed by a call not in the trace; freed
+    std::uint64_t live = 0;        ///< bytes of blocks that are live at the end
     std::uint64_t live_blocks = 0;
 };
 
@@ -35,7 +35,7 @@ public:
     void take(const TraceEvent &event);
     PlanSummary finish();
 
-    /// How often the turn of each thread comes; after finish().
+    /// The number of turns of each thread; after finish().
     std::vector<std::uint64_t> turns() const;
 
 private:
@@ -45,11 +45,11 @@ private:
     };
     struct Thread {
         std::uint64_t turns = 0;
-        std::uint64_t first = 0; ///< turn
-        std::uint64_t last = 0;  ///< turn
+        std::uint64_t first = 0; ///< first turn
+        std::uint64_t last = 0;  ///< last turn
         bool moving = false;     ///< between the two records of a realloc
-        bool known = false;      ///< so is the block that moves
-        std::uint64_t from = 0;  ///< its address
+        bool known = false;      ///< the block of that realloc is known
+        std::uint64_t from = 0;  ///< the address of that block
         Block block{};
     };
 
@@ -63,9 +63,9 @@ private:
     Sink sink_;
     PlanSummary sum_;
     std::unordered_map<std::uint64_t, Block> blocks_; ///< by address
-    std::vector<std::uint32_t> unused_;               ///< numbers
+    std::vector<std::uint32_t> unused_;               ///< numbers of no block
     std::vector<Thread> threads_;
-    std::unordered_map<std::uint32_t, std::uint32_t> numbers_; ///< of threads, by those of the trace
+    std::unordered_map<std::uint32_t, std::uint32_t> numbers_; ///< thread in the plan by thread in the trace
     std::uint32_t current_ = UINT32_MAX;
     std::uint64_t turn_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `cairn run`: puts the library in front of LD_PRELOAD and becomes the program, so that exit status, signals
-// and terminal are the program's own.
+// `cairn run`: puts the library first in LD_PRELOAD and becomes the program, so that exit status, signals and terminal
+// are those of the program.
 #include <src/cli/commands.hpp>
 #include <src/cli/executable.hpp>
 #include <src/cli/libraries.hpp>
@@ -25,7 +25,7 @@ int failed(int status, const std::string &what) {
     return status;
 }
 
-/// The file that execvp will choose, "" if there is none.
+/// The file that execvp() will choose; "" if there is none.
 fs::path find_program(const std::string &name) {
     if (name.find('/') != std::string::npos) {
         return name;
@@ -44,7 +44,7 @@ fs::path find_program(const std::string &name) {
     return {};
 }
 
-/// The library that records us, if a `cairn trace` does: it has to stay in front.
+/// The recording library, if this process runs under `cairn trace`: it has to stay first.
 std::string recorder_of_ours(const std::string &preloaded) {
     const char *const names = std::getenv("CAIRN_TRACE");
     for (std::size_t at = 0; names != nullptr && *names != 0 && at < preloaded.size();) {

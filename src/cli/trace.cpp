@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `cairn trace`: runs a program with the recording library in front of its allocator, waits for it, and gives the file
-// its name. The program's status is ours, signals for us are the program's.
+// `cairn trace`: runs a program with the recording library in front of its allocator, waits for it, and renames the
+// file of the trace. It returns the program's status, and passes signals on to the program.
 #include <src/cli/commands.hpp>
 #include <src/cli/libraries.hpp>
 #include <src/cli/output_file.hpp>
@@ -26,17 +26,18 @@ namespace {
 
 volatile pid_t child = 0;
 
-/// What the terminal sends, it sends to all of a process group: then the program has it already.
+/// Passes a signal on to the program, unless the terminal sent it to the whole process group: then the program has it
+/// already.
 void pass_on(int signal, siginfo_t *from, void *) {
     if (child > 0 && (from->si_code != SI_KERNEL || getpgid(child) != getpgrp())) {
         kill(child, signal);
     }
 }
 
-/// fork(), and signals for us are the child's from then on: none is lost in between, and the child's own are as we found
-/// them.
+/// fork(); from then on signals to this process are passed on to the child. No signal is lost in between, and the child
+/// has the signal settings that this process was started with.
 pid_t fork_program() {
-    // All that would end us, and not the program, but for what can not be caught and what speaks of an error of ours.
+    // All signals that would end this process, except those that cannot be caught and those that report an error of it.
     constexpr int passed_on[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                                  SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXCPU, SIGIO};
     struct sigaction found[std::size(passed_on)];
@@ -78,9 +79,10 @@ int trace(const TraceRequest &request) {
     if (!fs::exists(recorder)) {
         return trace_failed(can_not_run, "there is no library " + recorder.string());
     }
-    auto *const found_limit = std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error
+    auto *const found_limit =
+        std::signal(SIGXFSZ, SIG_IGN); // a write beyond a limit is an error and no signal
     auto *const found_child =
-        std::signal(SIGCHLD, SIG_DFL); // ignored, it would take the program's status away
+        std::signal(SIGCHLD, SIG_DFL); // if it were ignored, the program would have no status
     fs::path place;
     std::string aside;
     std::unique_ptr<TraceMaker> maker;
@@ -110,7 +112,7 @@ int trace(const TraceRequest &request) {
     int status = 0;
     while (waitpid(program, &status, 0) < 0 && errno == EINTR) {
     }
-    child = 0; // from here on signals have nobody to go to
+    child = 0; // from here on there is no program to pass signals to
     try {
         if (!maker->finish(aside)) {
             std::cerr
@@ -139,7 +141,7 @@ int trace(const TraceRequest &request) {
         return trace_failed(1, why.what());
     }
     if (WIFSIGNALED(status)) {
-        prctl(PR_SET_DUMPABLE, 0); // the core file that there may be is the program's
+        prctl(PR_SET_DUMPABLE, 0); // keeps the core file of the program
         std::signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
         return 128 + WTERMSIG(status);

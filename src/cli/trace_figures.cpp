@@ -16,7 +16,7 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t most_threads_said = 64;
 constexpr std::size_t most_sizes_said = 20;
 
-/// 1, 2 and 5 times each power of ten, in nanoseconds; the last one has no end.
+/// Limits of lifetimes: 1, 2 and 5 times each power of ten, in nanoseconds; the last group has no upper limit.
 template <std::size_t N>
 consteval std::array<std::uint64_t, N> limits_of_time() {
     std::array<std::uint64_t, N> limits{};
@@ -45,7 +45,7 @@ std::size_t index_in(const Limits &limits, std::uint64_t value) {
     return static_cast<std::size_t>(std::lower_bound(limits.begin(), limits.end(), value) - limits.begin());
 }
 
-/// New by old size: which of shrunk, same, then up to 1.25, 1.5, 2, 4, more.
+/// The group of a realloc by the ratio of new to old size: shrunk, same, then up to 1.25, 1.5, 2, 4, more.
 std::size_t factor_index(std::uint64_t from, std::uint64_t to) {
     if (to <= from) {
         return to == from ? 1 : 0;
@@ -54,7 +54,7 @@ std::size_t factor_index(std::uint64_t from, std::uint64_t to) {
     return factor <= 1.25 ? 2 : factor <= 1.5 ? 3 : factor <= 2 ? 4 : factor <= 4 ? 5 : 6;
 }
 
-/// Rising numbers, those with the largest `value` first.
+/// The indices of the entries, those with the largest `value` first.
 template <class Value>
 void sort_by(std::vector<std::uint32_t> &numbers, const Value &value) {
     std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -87,7 +87,7 @@ TraceFigures::Place TraceFigures::place_of(std::uint64_t size, unsigned alignmen
     return {Classes::count + log_of(std::max<std::uint64_t>(size, 1) - 1), ceil_div(size, page) * page};
 }
 
-/// Two intervals become one until now_ lies in one of them.
+/// Joins intervals in pairs until now_ lies in one of them.
 void TraceFigures::widen() {
     for (std::size_t i = 0; i < intervals / 2; ++i) {
         const Interval &a = over_time_[2 * i];
@@ -152,7 +152,7 @@ void TraceFigures::shrink(const Block &block) {
     threads_[block.thread].live -= block.size;
 }
 
-/// At an address where there should be none.
+/// Adds a block, at an address where no other one should be live.
 void TraceFigures::put(std::uint64_t address, const Block &block) {
     const auto [found, fresh] = blocks_.try_emplace(address, block);
     if (!fresh) {
@@ -183,7 +183,7 @@ void TraceFigures::release(std::uint32_t by, const Block &block) {
     static constexpr auto time_limits = limits_of_time<ages>();
     static constexpr auto byte_limits = limits_of_bytes<ages>();
     by_time_[index_in(time_limits, now_ - block.born)].add(block.size);
-    // Its own bytes are not "in the meantime".
+    // The block's own bytes do not count as allocated in the meantime.
     by_bytes_[index_in(byte_limits, allocated_.bytes - block.before)].add(block.size);
     ++resized_.chains[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(block.reallocs)), 5)];
     freed_.add(block.size);
@@ -240,7 +240,7 @@ void TraceFigures::take(const TraceEvent &event) {
     Thread &thread = threads_[event.thread];
     thread.first = thread.calls == 0 ? now_ : thread.first;
     thread.last = now_;
-    thread.calls += event.op == Op::realloc_from ? 0 : 1; // one call with realloc_to
+    thread.calls += event.op == Op::realloc_from ? 0 : 1; // realloc_to counts for the call
     switch (event.op) {
     case Op::malloc:
     case Op::calloc:

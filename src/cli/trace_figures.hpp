@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The figures of one process image of a trace, made in one pass: time in a fixed number of intervals, histograms, sums.
-// Memory grows with the blocks that are live at one time and with the threads, not with the calls.
+// Trace figures: statistics of one process image of a trace, computed in one pass: time series in a fixed number of
+// intervals, histograms, sums. The memory used grows with the number of live blocks and of threads, not with that of
+// calls.
 #pragma once
 
 #include <src/cli/trace_file.hpp>
@@ -18,10 +19,10 @@ namespace cairn::cli {
 
 class TraceFigures {
 public:
-    /// Of that process image's calls only.
+    /// Takes only calls of that process image.
     TraceFigures(const TraceFile &trace, std::uint64_t image);
 
-    /// The calls, in their order.
+    /// Takes the next call.
     void take(const TraceEvent &event);
 
     nlohmann::ordered_json describe() const;
@@ -34,8 +35,8 @@ private:
     struct Block {
         std::uint64_t size;
         std::uint64_t born;   // nanoseconds
-        std::uint64_t before; // bytes that had been allocated
-        std::uint32_t thread; // that allocated it, or moved it by realloc
+        std::uint64_t before; // bytes allocated before it
+        std::uint32_t thread; // the thread that allocated it, or moved it by realloc
         std::uint32_t reallocs;
         std::uint8_t alignment_log2;
     };
@@ -51,16 +52,16 @@ private:
             bytes -= b;
         }
     };
-    /// A size class of the flagship; over its largest one, the sizes up to a power of two.
+    /// A size class of the malloc; above the largest class, the sizes up to a power of two.
     struct Group {
         Sum allocated;
-        std::uint64_t rounded = 0; // of all that was allocated
+        std::uint64_t rounded = 0; // bytes of all allocations, rounded up to the class
         Sum live;
         std::uint64_t live_rounded = 0;
         std::uint64_t most_rounded = 0;
     };
     struct Interval {
-        std::uint64_t live = 0; // the most in it
+        std::uint64_t live = 0; // the maximum in the interval
         std::uint64_t rounded = 0;
         std::uint64_t allocated = 0;
         std::uint64_t allocations = 0;
@@ -73,11 +74,11 @@ private:
         std::uint64_t last = 0;
         Sum allocated;
         std::uint64_t frees = 0;        // by it
-        std::uint64_t frees_remote = 0; // by it, of blocks of others
+        std::uint64_t frees_remote = 0; // by this thread, of blocks of other threads
         std::uint64_t lost = 0;         // blocks of its own, by others
         std::uint64_t live = 0;
         std::uint64_t most_live = 0;
-        std::uint32_t place = 0; // among the busiest
+        std::uint32_t place = 0; // rank by the number of calls
         bool moving = false;     // between the two records of a realloc
         bool known = false;
         std::uint64_t from = 0;
@@ -122,7 +123,7 @@ private:
     std::uint64_t rounded_ = 0;
     std::uint64_t peak_ = 0;
     std::uint64_t peak_at_ = 0;
-    bool at_peak_ = false; // what stands in at_peak_groups_ is older
+    bool at_peak_ = false; // now is the peak; at_peak_groups_ is older
     std::uint64_t unknown_ = 0;
     std::uint64_t unknown_reallocs_ = 0;
     std::uint64_t overlapping_ = 0;
@@ -144,14 +145,14 @@ private:
     std::array<Sum, ages> by_bytes_{};
 
     static constexpr std::size_t shown_threads =
-        12; // of the table who frees whose; the last one is all others
+        12; // of the table which thread frees whose blocks; the last row is for all other threads
     std::array<std::array<std::uint64_t, shown_threads + 1>, shown_threads + 1> handed_{};
     Sum freed_;
     Sum freed_remote_;
 
     struct {
         std::uint64_t count = 0, failed = 0, grown = 0, shrunk = 0, same = 0, in_place = 0, remote = 0;
-        Sum moved; // and what had to be copied
+        Sum moved; // and the bytes that had to be copied
         std::array<std::uint64_t, 7> factors{};
         std::array<std::uint64_t, 6>
             chains{}; // blocks by how often they were resized: 0, 1, 2-3, 4-7, 8-15, more
@@ -159,10 +160,10 @@ private:
     } resized_;
 };
 
-/// The process image that made the most calls, for those who name none.
+/// The process image that made the most calls; the default.
 std::uint64_t busiest_image(const TraceFile &trace);
 
-/// The process images with the most calls, at most as many.
+/// The process images with the most calls, `most` at most.
 nlohmann::ordered_json describe_images(const TraceFile &trace, std::size_t most);
 
 } // namespace cairn::cli

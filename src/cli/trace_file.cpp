@@ -45,7 +45,7 @@ Descriptor::~Descriptor() {
 }
 
 TraceFile::TraceFile(const std::string &path) {
-    const Descriptor file(path, O_RDONLY | O_NONBLOCK); // nobody is waited for who would write to a pipe
+    const Descriptor file(path, O_RDONLY | O_NONBLOCK); // does not wait for a writer if the file is a pipe
     struct stat status{};
     if (fstat(file, &status) != 0) {
         fail_errno(path);
@@ -89,7 +89,7 @@ TraceFile::TraceFile(const std::string &path) {
         fail(path, damage.what());
     }
     for (auto &pieces : pieces_) {
-        // Of the same tick: as in the file.
+        // Calls of the same tick stay in the order of the file.
         std::sort(pieces.begin(), pieces.end(), [](const Piece &a, const Piece &b) {
             return a.ticks != b.ticks ? a.ticks < b.ticks : a.first < b.first;
         });
@@ -105,13 +105,13 @@ void TraceFile::read_chunk(const Byte *at, const Byte *end) {
     bool known = false;
     std::uint64_t clock = 0;
     trace::Coder coder;
-    Piece *piece = nullptr; // goes on
+    Piece *piece = nullptr; // the one that the next record continues
     while (at != end && !trace::Coder::at_end(at)) {
         const trace::Coder before = coder;
         Record record{};
         const std::size_t bytes = coder.read(at, end, record);
         if (bytes == 0 && end - at < static_cast<std::ptrdiff_t>(trace::Coder::most_bytes)) {
-            return; // cut off
+            return; // the file was cut off
         }
         if (bytes == 0 || record.address >> 48 != 0 || (record.op >= Op::malloc && (!known || clock == 0))) {
             throw std::runtime_error("is damaged at byte " + std::to_string(at - bytes_));
@@ -152,7 +152,7 @@ std::uint32_t TraceFile::thread_of(std::uint64_t image, std::uint64_t id) {
         throw std::runtime_error("is damaged: process image " + std::to_string(image));
     }
     images_ = std::max(images_, image);
-    // The kernel gives numbers again: a later thread of the same number is a later life of the same row.
+    // The kernel reuses numbers: a later thread with the same number continues the same row.
     const auto [row, fresh] = rows_.try_emplace(image << std::bit_width(Record::most_size) | id,
                                                 static_cast<std::uint32_t>(threads_.size()));
     if (fresh) {
@@ -168,7 +168,7 @@ std::uint64_t TraceFile::pid(std::uint64_t image) const {
 }
 
 bool TraceFile::stopped_early() const {
-    // Whole chunks are written; what has less was cut off, by a full disk or by somebody.
+    // The recorder writes whole chunks; a shorter one was cut off, by a full disk or afterwards.
     return reinterpret_cast<const Header *>(bytes_)->stopped != 0 ||
            (length_ - trace::header_bytes) % trace::chunk_bytes != 0;
 }
@@ -177,24 +177,24 @@ namespace {
 
 /// A thread's next call.
 struct Place {
-    std::uint64_t ticks; ///< of the record
+    std::uint64_t ticks; ///< time of the record
     Record record;
     trace::Coder coder;
     const Byte *next;
     std::uint32_t thread;
     std::size_t piece;
     std::uint64_t image;
-    std::uint64_t going; ///< the block of a realloc whose second record comes
+    std::uint64_t going; ///< the block of a realloc whose second record comes next
 
     bool operator>(const Place &o) const { return ticks != o.ticks ? ticks > o.ticks : thread > o.thread; }
     void read(const Byte *end) { next += coder.read(next, end, record); }
     TracedBlock block() const { return {image, record.address}; }
 };
 
-/// The blocks that are live, by the calls so far.
+/// The blocks that are live after the calls so far.
 class LiveBlocks {
 public:
-    /// Whether a call can be the next one of all.
+    /// Whether a call can come next.
     bool allows(const Place &place) const {
         return place.record.address == 0 || blocks_.contains(place.block()) == ends(place.record.op);
     }
@@ -215,14 +215,15 @@ private:
     std::unordered_set<TracedBlock, TracedBlock::Hash> blocks_;
 };
 
-/// By how much a clock may have been read before the processor had done what stands before it.
+/// By how much the clock may have been read too early, before the processor had completed earlier instructions.
 constexpr double early_nanoseconds = 10'000;
 
 } // namespace
 
-// A block that one thread frees and another one gets at once, or one that is passed on and freed at once, may have clocks
-// the wrong way round. So a call that can not be made yet waits for the one that lets it, for a while; then it is made all
-// the same: its block is older than the trace, or the other call is not in it.
+// If one thread frees a block and another thread gets it at once, or if a block is passed to another thread that frees
+// it at once, the times of the two calls may be in the wrong order. So a call that is not possible yet waits for the
+// call that makes it possible, for a while; then it is taken anyway: its block is older than the trace, or the other
+// call is not in the trace.
 void TraceFile::for_each(std::uint64_t image, const std::function<void(const TraceEvent &)> &take) const {
     const auto begin = [&](std::uint32_t thread, std::size_t piece) {
         const Piece &p = pieces_[thread][piece];
@@ -251,7 +252,7 @@ void TraceFile::for_each(std::uint64_t image, const std::function<void(const Tra
         } else {
             places.pop();
         }
-        // As long as no other thread's call comes before, there is no need to sort.
+        // No need to sort while no other thread has an earlier call.
         std::uint64_t others = places.empty() ? patience : std::min(patience, places.top().ticks);
         for (;; must = false) {
             if (!alone && !must && !live.allows(place)) {

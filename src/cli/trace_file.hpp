@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Trace file: read and put in order.
+// Trace file: reads a trace and puts its calls in order.
 #pragma once
 
 #include <src/trace/format.hpp>
@@ -14,12 +14,12 @@
 
 namespace cairn::cli {
 
-/// Why a file can not be read; what() is one line.
+/// The reason why a file cannot be read; what() is one line.
 class BadTrace : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A file descriptor that is closed in the end.
+/// A file descriptor that the destructor closes.
 class Descriptor {
 public:
     Descriptor(const std::string &path, int flags); ///< throws BadTrace
@@ -36,19 +36,19 @@ private:
 /// A thread of a process image, in the order of first calls.
 struct TracedThread {
     std::uint64_t image; ///< a process, or what it became by exec; 1 is the first
-    std::uint64_t id;    ///< the kernel's
+    std::uint64_t id;    ///< the kernel's number of the thread
 };
 
 struct TraceEvent {
     std::uint64_t nanoseconds; ///< since the trace began
     std::uint32_t thread;      ///< index in threads()
-    trace::Op op;              ///< of a call
+    trace::Op op;              ///< the call
     std::uint8_t alignment_log2;
     std::uint64_t address;
     std::uint64_t size;
 };
 
-/// A block: processes have the same addresses.
+/// Identifies a block: several processes use the same addresses.
 struct TracedBlock {
     std::uint64_t image;
     std::uint64_t address;
@@ -61,7 +61,7 @@ struct TracedBlock {
     };
 };
 
-/// A file that names more is damaged.
+/// The largest number of process images; a file that names more is damaged.
 inline constexpr std::uint64_t most_images = 1u << 24;
 static_assert(trace::Record::most_size < UINT64_MAX / most_images, "a thread's image and id are one number");
 
@@ -75,11 +75,11 @@ public:
 
     const std::vector<TracedThread> &threads() const { return threads_; }
     std::uint64_t images() const { return images_; }
-    /// The records of calls of a thread: a realloc has two.
+    /// The number of records of a thread; a realloc has two.
     std::uint64_t calls(std::uint32_t thread) const { return calls_[thread]; }
-    /// The pid of a process image, 0 if it is not known.
+    /// The pid of a process image; 0 if unknown.
     std::uint64_t pid(std::uint64_t image) const;
-    /// Calls are missing at the end: there was no room for more, a process closed its files, or the file was cut off.
+    /// Whether calls are missing at the end: the disk was full, a process closed its files, or the file was cut off.
     bool stopped_early() const;
 
     /// All calls of a process image (0: of all), sorted by time; those of one thread stay in their order, and
@@ -91,8 +91,8 @@ private:
     struct Piece {
         const trace::Byte *first;
         const trace::Byte *last;
-        trace::Coder coder;  ///< before the first
-        std::uint64_t ticks; ///< of the first
+        trace::Coder coder;  ///< state before the first record
+        std::uint64_t ticks; ///< time of the first record
     };
 
     void read_chunk(const trace::Byte *chunk, const trace::Byte *end);
@@ -103,10 +103,10 @@ private:
     double nanoseconds_per_tick_ = 1;
     std::uint64_t images_ = 0;
     std::vector<TracedThread> threads_;
-    std::unordered_map<std::uint64_t, std::uint32_t> rows_; ///< of threads_, by image and id
-    std::vector<std::vector<Piece>> pieces_;                ///< of each thread, in order of time
-    std::vector<std::uint64_t> calls_;                      ///< of each thread
-    std::vector<std::uint64_t> pids_;                       ///< of each image
+    std::unordered_map<std::uint64_t, std::uint32_t> rows_; ///< index in threads_ by image and id
+    std::vector<std::vector<Piece>> pieces_;                ///< for each thread, in order of time
+    std::vector<std::uint64_t> calls_;                      ///< for each thread
+    std::vector<std::uint64_t> pids_;                       ///< for each image
 };
 
 } // namespace cairn::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `cairn trace-info`: what a trace holds, in lines of a name and a number, or all figures of a process as JSON.
+// `cairn trace-info`: the contents of a trace, in lines of a name and a number, or all figures of a process as JSON.
 #include <src/cli/commands.hpp>
 #include <src/cli/json_text.hpp>
 #include <src/cli/trace_figures.hpp>
@@ -33,7 +33,7 @@ int print_json(const TraceFile &file, const std::string &path, std::uint64_t pro
     return 0;
 }
 
-/// The calls of a process image, or of all.
+/// The sums over the calls of a process image, or of all.
 class Sums {
 public:
     explicit Sums(const TraceFile &file) : file_(file), moving_(file.threads().size()) {}
@@ -78,7 +78,7 @@ private:
         live_ += size;
         peak_ = std::max(peak_, live_);
     }
-    /// Its size, if it was there.
+    /// Removes a block; returns its size if it was there.
     std::optional<std::uint64_t> forget(const TracedBlock &block) {
         const auto found = sizes_.find(block);
         if (found == sizes_.end()) {
@@ -93,7 +93,7 @@ private:
 
     const TraceFile &file_;
     std::unordered_map<TracedBlock, std::uint64_t, TracedBlock::Hash> sizes_;  // of live blocks
-    std::vector<std::pair<TracedBlock, std::optional<std::uint64_t>>> moving_; // by realloc, of each thread
+    std::vector<std::pair<TracedBlock, std::optional<std::uint64_t>>> moving_; // each thread's, in a realloc
     std::uint64_t counts_[trace::last_op + 1] = {};
     std::uint64_t live_ = 0;
     std::uint64_t peak_ = 0;

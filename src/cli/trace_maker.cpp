@@ -35,13 +35,13 @@ trace::Moment moment() {
             static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec)};
 }
 
-/// Whether there is the start of a trace.
+/// Whether the file begins as a trace does.
 bool has_mark(int fd) {
     std::uint64_t mark = 0;
     return pread(fd, &mark, sizeof mark, 0) == static_cast<ssize_t>(sizeof mark) && mark == trace::file_mark;
 }
 
-/// Opens a file, empty, that no other process makes a trace in. Where files can not be locked, nobody is asked.
+/// Opens an empty file in which no other process makes a trace; on file systems without locks this is not checked.
 int take_file(const std::string &path) {
     for (;;) {
         const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -51,7 +51,7 @@ int take_file(const std::string &path) {
         const bool busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
         struct stat taken{};
         struct stat named{};
-        // The one before may have given it its name in the meantime.
+        // The process that held the lock may have renamed the file in the meantime.
         const bool same = fstat(fd, &taken) == 0 && stat(path.c_str(), &named) == 0 &&
                           taken.st_dev == named.st_dev && taken.st_ino == named.st_ino;
         if (!busy && same && taken.st_size == 0) {
@@ -62,7 +62,8 @@ int take_file(const std::string &path) {
             refuse(path, "is there, and is no trace that is left");
         }
         if (!busy && same &&
-            unlink(path.c_str()) == 0) { // left by one that was killed: its program may still write there
+            unlink(path.c_str()) ==
+                0) { // left by a recorder that was killed: its program may still write there
             close(fd);
             continue;
         }
@@ -74,7 +75,8 @@ int take_file(const std::string &path) {
     }
 }
 
-/// Memory with nothing behind it until a thread takes a slot of it. How many there are: all, or as many as `ulimit -f` allows.
+/// Makes shared memory, which is not backed until a thread takes a slot of it. Returns the number of slots: all, or as
+/// many as `ulimit -f` allows.
 std::uint64_t make_room(int memory) {
     for (std::uint64_t slots = trace::most_slots; slots != 0; slots /= 2) {
         if (ftruncate(memory, static_cast<off_t>((slots + 1) * trace::chunk_bytes)) == 0) {
@@ -84,7 +86,7 @@ std::uint64_t make_room(int memory) {
     refuse("memory for the trace");
 }
 
-/// The records at the start of a slot, in bytes.
+/// The bytes of valid records at the start of a slot.
 std::size_t length_of_records(const std::vector<Word> &slot) {
     const auto *const first = reinterpret_cast<const Byte *>(slot.data());
     const auto *const end = first + trace::slot_chunk * sizeof(Word);
@@ -93,7 +95,7 @@ std::size_t length_of_records(const std::vector<Word> &slot) {
     trace::Record record{};
     while (at != end && !trace::Coder::at_end(at)) {
         const std::size_t bytes = coder.read(at, end, record);
-        if (bytes == 0) { // no record: the program wrote it
+        if (bytes == 0) { // not a record: the program has overwritten it
             break;
         }
         at += bytes;
@@ -108,7 +110,7 @@ TraceMaker::TraceMaker(const std::string &path)
     try {
         prepare(path);
     } catch (...) {
-        unlink(path.c_str()); // empty
+        unlink(path.c_str()); // the file is empty
         throw;
     }
 }
@@ -141,8 +143,8 @@ std::string TraceMaker::memory_path() const {
     return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(memory_);
 }
 
-/// The kernel seals no memory against writes that somebody may write to. A process that is just ending has a moment to do so. We have
-/// none after this.
+/// Seals the shared memory against writes. The kernel refuses while any process has it mapped for writing; a process
+/// that is just ending gets a moment. This process has no such mapping after the call.
 bool TraceMaker::others_have_memory() {
     constexpr timespec moment{0, 1'000'000};
     munmap(std::exchange(shared_, nullptr), trace::chunk_bytes);
@@ -167,7 +169,7 @@ void TraceMaker::write_chunk(std::uint64_t number, const void *chunk) {
     const auto to = static_cast<off_t>(trace::header_bytes + number * trace::chunk_bytes);
     if (pwrite(file_, chunk, trace::chunk_bytes, to) != static_cast<ssize_t>(trace::chunk_bytes)) {
         lacks_room_ = true;
-        header_.stopped = 1; // what is there is still of use
+        header_.stopped = 1; // the records so far can still be used
     }
 }
 
@@ -178,7 +180,7 @@ bool TraceMaker::finish(const std::string &path) {
     lacks_memory_ = header_.stopped == trace::over_without_memory;
     const std::uint64_t slots = std::min(shared_->slots.load(), shared_->room);
     std::vector<Word> slot(trace::chunk_words);
-    // Of slots that are not full many go into one chunk: each process image has one at the least.
+    // Several slots that are not full go into one chunk: each process image has at least one such slot.
     std::vector<Byte> together;
     const auto write_together = [&] {
         together.resize(trace::chunk_bytes);
@@ -191,7 +193,7 @@ bool TraceMaker::finish(const std::string &path) {
             static_cast<ssize_t>(trace::chunk_bytes)) {
             refuse("memory for the trace");
         }
-        // Its thread may have been killed while it wrote the slot: then it is the same chunk, written again.
+        // If the thread was killed while it wrote the slot, this writes the same chunk again.
         if (const Word begun = std::exchange(slot[trace::slot_chunk], 0); begun != 0) {
             write_chunk(begun - 1, slot.data());
             continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Trace file: made, while traced processes write to it.
+// Trace maker: makes a trace file while traced processes write to it.
 #pragma once
 
 #include <src/cli/trace_file.hpp>
@@ -9,7 +9,7 @@
 
 namespace cairn::cli {
 
-/// A new trace, and the memory that the traced processes fill. Throws BadTrace.
+/// A new trace, and the shared memory in which the traced processes write their records. Throws BadTrace.
 class TraceMaker {
 public:
     explicit TraceMaker(const std::string &path);
@@ -17,20 +17,21 @@ public:
     TraceMaker(const TraceMaker &) = delete;
     TraceMaker &operator=(const TraceMaker &) = delete;
 
-    /// For other processes to open.
+    /// The path by which traced processes open the shared memory.
     std::string memory_path() const;
 
-    /// The program has ended: writes what its threads have not. Whether there was anything in all.
+    /// After the program has ended: writes the records that its threads have not written. Whether there are any
+    /// records.
     bool finish(const std::string &path);
 
     // After finish():
-    /// The pid of a process whose calls are not all there, since it has closed its files of the trace; 0 if there is none.
+    /// The pid of a process that has closed its files of the trace, so that calls are missing; 0 if there is none.
     std::uint64_t left() const { return left_; }
     /// Whether chunks could not be written.
     bool lacks_room() const { return lacks_room_; }
     /// Whether a thread could not be recorded, for want of a slot.
     bool lacks_memory() const { return lacks_memory_; }
-    /// Whether a process that the program has started goes on.
+    /// Whether a process that the program has started still runs.
     bool somebody_goes_on() const { return somebody_goes_on_; }
 
 private:

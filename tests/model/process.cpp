@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What ties the malloc to a process, src/malloc's own sources: the purger against threads that free, its start, the key by
-// which the end of a thread is known, the ties of those whose end it does not tell, fork; and the numbers of threads.
-// pthread's functions are these here.
+// What ties the malloc to a process, src/malloc's own sources: the purger against threads that free, its start, the key
+// by which the end of a thread is known, the ties of those whose end it does not tell, fork; and the numbers of
+// threads. pthread's functions are these here.
 #include "model.hpp"
 
 #include <cairn/platform/thread_id.hpp>
@@ -15,8 +15,8 @@
 
 namespace {
 
-/// Keys, threads and robust mutexes as pthread has them, as far as they are used. Nothing here puts threads in order but the
-/// start of one, and a mutex, with the mark that the kernel leaves in it when its holder is gone.
+/// Keys, threads and robust mutexes as pthread has them, as far as they are used. Nothing here puts threads in order
+/// but the start of one, and a mutex, with the mark that the kernel leaves in it when its holder is gone.
 namespace pthread {
 
 constexpr unsigned most_keys = 4;
@@ -154,8 +154,9 @@ namespace process_heap {
 
 namespace {
 
-/// What the purger sees of a heap: so much free memory, and whether its thread comes by. The heap writes it under its locks, or in a
-/// section, and reads it without. Who looks for absent threads has the registry's lock: it may be a caller that ticks.
+/// What the purger sees of a heap: so much free memory, and whether its thread comes by. The heap writes it under its
+/// locks, or in a section, and reads it without. Who looks for absent threads has the registry's lock: it may be a
+/// caller that ticks.
 struct Purged {
     sync::Lock lock{sync::Rank::registry};
     std::atomic<std::size_t> surplus{0};
@@ -273,7 +274,8 @@ const model::Kernel<PurgerSleeps<2>, 3>
     purger_frees("purger.sleeps.frees",
                  {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
 
-/// A thread forks while another one frees: the purger leaves unless there is work for it, and who finds none gives back himself.
+/// A thread forks while another one frees: the purger leaves unless there is work for it, and who finds none gives back
+/// himself.
 struct PurgerLeaves : Purger {
     PurgerLeaves() {
         process_heap::purger::grew();
@@ -319,8 +321,8 @@ const model::Kernel<PurgerStarts, 3>
     purger_starts("purger.starts",
                   {.executions = 400'000, .short_executions = 4'000, .time_passes = true, .helpers = 1});
 
-/// The same, and no thread can be had: those that free have the ticks. (Who frees while the purger seems to be at work leaves
-/// it to the next one.)
+/// The same, and no thread can be had: those that free have the ticks. (Who frees while the purger seems to be at work
+/// leaves it to the next one.)
 struct PurgerRefused : Purger {
     PurgerRefused() { pthread::refusals = 1; }
     void thread(unsigned i) {
@@ -389,8 +391,8 @@ const model::Kernel<KeyAndFork, 2> key_fork("process.key.fork");
 
 // ---- ties
 
-/// A thread uses its heap and is gone, `Told`: after its destructor has run, while others start, who look for heaps without
-/// threads. In the end none is lost.
+/// A thread uses its heap and is gone, `Told`: after its destructor has run, while others start, who look for heaps
+/// without threads. In the end none is lost.
 template <bool Told, unsigned Threads>
 struct Ties {
     void *block = nullptr;
@@ -435,7 +437,7 @@ struct Ties {
         return count;
     }
     void finish() {
-        process_heap::thread_ties::look();
+        process_heap::thread_ties::check_ties();
         model::check(in_use() == Threads - 1, "a thread's heap is lost, or taken from it");
         model::check(tied() == Threads - 1, "a tie is not cut, or not made");
         for (unsigned i = 1; i < Threads; ++i) {
