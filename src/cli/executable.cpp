@@ -91,10 +91,10 @@ std::string why_not_preloaded(const std::filesystem::path &program, int scripts)
     const bool is_elf = read_elf(file, header);
     const std::string first_line = is_elf ? "" : first_line_of(file);
     if (first_line.rfind("#!", 0) != 0) {
-        return raises_rights(program, about)
-                   ? "it runs with rights that you have not, so the loader preloads nothing"
-               : is_elf ? look_at_elf(program, file, header)
-                        : "";
+        if (raises_rights(program, about)) {
+            return "it runs with rights that you have not, so the loader preloads nothing";
+        }
+        return is_elf ? look_at_elf(program, file, header) : "";
     }
     const std::size_t from = first_line.find_first_not_of(" \t", 2);
     if (from == std::string::npos) {

@@ -97,7 +97,9 @@ struct FirstClass {
     }
     void none_twice() {
         for (unsigned i = 0; i < 2 * of_one; ++i) {
-            blocks[i] != nullptr ? check_block(i) : void();
+            if (blocks[i] != nullptr) {
+                check_block(i);
+            }
             for (unsigned k = i + 1; k < 2 * of_one; ++k) {
                 model::check(blocks[i] == nullptr || blocks[i] != blocks[k], "a block was handed out twice");
             }
@@ -173,7 +175,9 @@ struct Emptied : FirstClass {
             }
         } else {
             free(i);
-            Malloc ? free(1) : void();
+            if (Malloc) {
+                free(1);
+            }
         }
     }
 };

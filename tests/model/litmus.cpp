@@ -428,7 +428,9 @@ struct Spins {
             return;
         }
         while (flag.load(memory_order_relaxed) == 0) {
-            Counts ? void(counter.fetch_add(1, memory_order_relaxed)) : void();
+            if (Counts) {
+                counter.fetch_add(1, memory_order_relaxed);
+            }
         }
     }
     void finish() { model::outcome("the end"); }
@@ -464,7 +466,9 @@ struct Unmapped {
         if (i == 1) {
             if (char *const now = at.load(memory_order_acquire)) {
                 model::check(now[0] == 1 && now[page] == 0, "what was moved is not there");
-                Uses ? void(*p = 2) : void();
+                if (Uses) {
+                    *p = 2;
+                }
             }
             return;
         }

@@ -40,7 +40,9 @@ struct Marked {
     /// No two of them share memory.
     void check_apart() {
         for (unsigned i = 0; i < Most; ++i) {
-            blocks[i] != nullptr ? check_mark(i) : void();
+            if (blocks[i] != nullptr) {
+                check_mark(i);
+            }
             for (unsigned k = 0; k < Most; ++k) {
                 model::check(i == k || blocks[i] == nullptr || blocks[k] == nullptr ||
                                  blocks[i] + lengths[i] <= blocks[k] || blocks[k] + lengths[k] <= blocks[i],
@@ -209,7 +211,11 @@ struct LargePurged : Large {
     }
     void thread(unsigned i) {
         if (i == 0) {
-            Clock ? runs.purge_idle(0) : void(runs.purge(0));
+            if (Clock) {
+                runs.purge_idle(0);
+            } else {
+                runs.purge(0);
+            }
         } else if (Malloc) {
             malloc(4, 2);
         } else {
@@ -235,7 +241,13 @@ struct LargeHugeStep : Large {
         }
         malloc(0, 2); // this kernel wants to be asked
     }
-    void thread(unsigned i) { i == 0 || Malloc ? malloc(4 + i, 2) : void(runs.purge(0)); }
+    void thread(unsigned i) {
+        if (i == 0 || Malloc) {
+            malloc(4 + i, 2);
+        } else {
+            runs.purge(0);
+        }
+    }
     void finish() {
         model::check(!Malloc || runs.resident_bytes() >= HugeSteps::least + HugeSteps::bytes,
                      "no step was taken");

@@ -41,7 +41,9 @@ int main() {
     filter.deny(SYS_membarrier, EPERM).install();
     for (char **const blocks : blocks_of) {
         for (std::size_t i = 0; i < count; ++i) {
-            i % 10 != 0 ? free(blocks[i]) : void();
+            if (i % 10 != 0) {
+                free(blocks[i]);
+            }
         }
     }
     // On a busy machine it takes longer until it has looked at all of them.

@@ -134,7 +134,9 @@ public:
     bool has_range() {
         OwnerLine *const range =
             stripes_.take_at_home(HugeSteps::slots, HugeSteps::slots, SlotKind::free_clean, 0).first;
-        range != nullptr ? stripes_.of(range).runs().put(range, true) : void();
+        if (range != nullptr) {
+            stripes_.of(range).runs().put(range, true);
+        }
         return range != nullptr;
     }
 };
@@ -293,7 +295,9 @@ TEST_F(HugeGrowthTest, NorWhereMuchLiesFreeOrSuperblocksAreTouchedInPart) {
             const RunHeap::Touched touched = later ? RunHeap::Touched::later : RunHeap::Touched::now;
             OwnerLine *const run = runs_.allocate(1, 1, touched).first;
             Segment::of(run)->set_kinds(Segment::of(run)->slot_of(run), 1, SlotKind::large_tail);
-            i % 2 == 0 && !later ? apart.push_back(run) : void();
+            if (i % 2 == 0 && !later) {
+                apart.push_back(run);
+            }
         }
         for (OwnerLine *const run : apart) {
             runs_.release(run);
@@ -350,7 +354,9 @@ TEST_F(HugeGrowthTest, PiecesThatAreTooShortForOneAreUsedBeforeNewAddressSpace) 
     std::vector<OwnerLine *> every_other;
     for (std::size_t i = 0; i < 2 * HugeSteps::least / 1_MiB; ++i) {
         const OwnerLine *const run = allocate(mebibyte);
-        i % 2 == 0 ? every_other.push_back(const_cast<OwnerLine *>(run)) : void();
+        if (i % 2 == 0) {
+            every_other.push_back(const_cast<OwnerLine *>(run));
+        }
     }
     for (OwnerLine *const run : every_other) {
         runs_.release(run);
