@@ -173,7 +173,7 @@ struct Purged {
     std::size_t resident_bytes() const { return purger::start_at; }
     std::size_t refused_bytes() const { return 0; }
     void forget_refused() {}
-    bool attended() {
+    bool has_heaps_to_check() {
         const sync::Guard hold(lock);
         return !attendance.is_reported();
     }
