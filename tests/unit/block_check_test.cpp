@@ -193,7 +193,7 @@ TEST_F(BlockCheck, TheQuickLookFindsLiveBlocks) {
         EXPECT_EQ(quick_find(last), s);
         for (const std::uintptr_t heap : {0x1000, 0x1001}) {
             if (heap % 2 == 0 && s == medium_) {
-                continue; // Notices::mark_owner
+                continue; // Notices::encode_owner
             }
             own(heap);
             EXPECT_EQ(quick_find(memory_of(s)), s);

@@ -90,7 +90,7 @@ protected:
     void expect_owner(OwnerLine *s, unsigned heap) {
         const SharedLine *const shared = shared_of(s);
         EXPECT_EQ(RemoteWord{remote_of(s)->word.load()}.owner(), heap);
-        EXPECT_EQ(shared->owner.load(), heap == 0 ? nullptr : Global::Notice::mark_owner(s, mark(heap)));
+        EXPECT_EQ(shared->owner.load(), heap == 0 ? nullptr : Global::Notice::encode_owner(s, mark(heap)));
     }
 
     static SlotKind kind(const OwnerLine *s) {

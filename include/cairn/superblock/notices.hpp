@@ -53,7 +53,7 @@ public:
 
     /// The value of SharedLine::owner for a superblock of `heap`: the heap's address, with the lowest bit set where the
     /// superblock has several slots. The fast path of free serves superblocks of one slot, and takes no odd value for its own.
-    static void *mark_owner(const OwnerLine *s, void *heap) {
+    static void *encode_owner(const OwnerLine *s, void *heap) {
         return shared_of(s)->slots == 1 ? heap : hidden(heap);
     }
 
@@ -66,15 +66,15 @@ public:
     }
 
     /// Makes `heap` the superblock's owner.
-    static void own(OwnerLine *s, void *heap) { set_owner(s, mark_owner(s, heap)); }
+    static void own(OwnerLine *s, void *heap) { set_owner(s, encode_owner(s, heap)); }
 
-    /// For the owner, or a visiting thread in its place: it has counted what was freed so far. Clears `queued` and sets the next
-    /// notice threshold. The blocks stay in the remote list. release: pairs with the acquire of free_remote: a thread that queues
-    /// the superblock next writes pending_next after this thread has read it, and a later push sees the new threshold. No
+    /// For the owner, or a visiting thread in its place, which then counts what was freed so far. Clears `queued` and sets the
+    /// next notice threshold. The blocks stay in the remote list. release: pairs with the acquire of free_remote: a thread that
+    /// queues the superblock next writes pending_next after this thread has read it, and a later push sees the new threshold. No
     /// acquire: the blocks are counted, not used; the thread that takes the list acquires them.
     static void acknowledge(OwnerLine *s) {
-        s->freed_by_others.store(true,
-                                 std::memory_order_relaxed); // relaxed: for the owner; there was a notice
+        // relaxed: for this thread, which the notice has told of remote frees.
+        s->freed_by_others.store(true, std::memory_order_relaxed);
         const std::uint32_t step = shared_of(s)->step;
         RemoteLine *const line = remote_of(s);
         RemoteWord word{line->word.load(std::memory_order_relaxed)}; // relaxed: the exchange decides
