@@ -307,6 +307,53 @@ struct RemoteAndFirst : RemoteAndAdopt<1> {
 const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
+/// A full superblock of a thread that has ended. The next one begins with a free of one of its blocks, and gets the heap with it;
+/// or with a malloc, and gives it away. Another thread frees blocks of it meanwhile.
+template <bool Heir>
+struct FullAndNext : Base<2> {
+    FullAndNext() {
+        give(0, of_one);
+        before(0, [&] { heap.detach(); });
+        model::check(RemoteWord{remote_of(superblocks[0])->word.load()}.owner() != 0, "it is not the heap's");
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            free(0);
+            free(1);
+        } else if (Heir) {
+            free(2);
+            free(3);
+            malloc(9);
+        } else {
+            malloc(9);
+        }
+    }
+};
+const model::Kernel<FullAndNext<true>, 2> full_and_heir("flagship.heir",
+                                                        {.executions = 400'000, .short_executions = 6'000});
+const model::Kernel<FullAndNext<false>, 2> full_and_other("flagship.heir.none",
+                                                          {.executions = 400'000, .short_executions = 6'000});
+
+/// One ends, and another one begins with frees of its blocks: the heap is the first one's still, or its own, or nobody's.
+struct EndAndHeir : Base<1> {
+    EndAndHeir() { give(0, of_one); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.detach();
+        } else {
+            free(0);
+            free(1);
+            malloc(9);
+        }
+    }
+    void finish() {
+        model::as_thread(1, [&] { heap.detach(); });
+        Base<1>::finish();
+    }
+};
+const model::Kernel<EndAndHeir, 2> end_and_heir("flagship.heir.end",
+                                                {.executions = 400'000, .short_executions = 6'000});
+
 /// A visitor, while the owner uses what it has: a quarter of a superblock, all of which was touched.
 template <bool Retire, bool Free, bool Malloc, bool Fence = true, std::size_t Size = size>
 struct VisitAndUse : Base<2, Fence, Size> {
