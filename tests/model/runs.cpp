@@ -68,7 +68,7 @@ struct Large : Marked<6> {
     }
     static OwnerLine *line_of(const void *p) { return owner_line_of(shared_line_at(address_of(p))); }
 
-    void malloc(unsigned i, unsigned slots, unsigned who = SpareRuns::nobody) {
+    void malloc(unsigned i, unsigned slots, unsigned who = SpareRuns::no_heap) {
         const std::size_t size = slots * slot_size;
         void *p = large.malloc_spare(size, 16, who);
         if (p == nullptr) {
@@ -79,7 +79,7 @@ struct Large : Marked<6> {
         }
         mark(i, p, size);
     }
-    LargeHeap::Freed free(unsigned i, unsigned who = SpareRuns::nobody) {
+    LargeHeap::Freed free(unsigned i, unsigned who = SpareRuns::no_heap) {
         return large.free(line_of(give_up(i)), who);
     }
     void finish() {

@@ -30,7 +30,7 @@ protected:
     using Freed = LargeHeap::Freed;
 
     /// Whether it was a block.
-    bool free(OwnerLine *line, unsigned who = SpareRuns::nobody) {
+    bool free(OwnerLine *line, unsigned who = SpareRuns::no_heap) {
         return heap_.free(line, who) != Freed::nothing;
     }
 
@@ -115,7 +115,7 @@ TEST_F(LargeHeapTest, WhoFreesAShortBlockGetsItBack) {
     EXPECT_NE(line_of(malloc(100000, 2)), line_of(p)) << "somebody else";
     EXPECT_NE(line_of(malloc(200000, 1)), line_of(p)) << "longer";
     EXPECT_NE(line_of(malloc(100000, 1, 2 * slot_size)), line_of(p)) << "who knows how it lies";
-    EXPECT_NE(line_of(malloc(100000, SpareRuns::nobody)), line_of(p));
+    EXPECT_NE(line_of(malloc(100000, SpareRuns::no_heap)), line_of(p));
     expect_live(2 * 3 * slot_size + 4 * slot_size, 4);
     char *const again = malloc(70000, 1);
     ASSERT_EQ(line_of(again), line_of(p)) << "as many slots";
@@ -244,7 +244,7 @@ TEST_F(LargeHeapTest, ThreadsWithHomesOfTheirOwnDoNotMeet) {
     const auto stripe = [&](unsigned who) {
         return Segment::of(address_of(heap_.malloc(1_MiB, 1, clean, who)))->stripe;
     };
-    EXPECT_EQ(stripe(SpareRuns::nobody), 0u);
+    EXPECT_EQ(stripe(SpareRuns::no_heap), 0u);
     for (const unsigned who : {1u, 2u, 3u, 2u, 1u}) {
         EXPECT_EQ(stripe(who), RunHeap::home_of(who));
     }

@@ -35,16 +35,16 @@ public:
     LargeHeap &operator=(const LargeHeap &) = delete;
 
     /// A block, or nullptr; `clean` is set to whether it reads as zero. size <= longest, alignment <=
-    /// largest_alignment. `who`: the number of the thread's heap, which gives its home stripe.
-    void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned who = SpareRuns::nobody) {
-        const unsigned slots = large_size::slots_for(size);
-        const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now,
-                                       RunHeap::home_of(who));
+    /// largest_alignment. `heap_number`: the number of the thread's heap, which gives its home stripe.
+    void *malloc(std::size_t size, std::size_t alignment, bool &clean,
+                 unsigned heap_number = SpareRuns::no_heap) {
+        const unsigned slots = large_size::slots_for(size), home = RunHeap::home_of(heap_number);
+        const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now, home);
         if (run.first == nullptr) {
             return nullptr;
         }
         clean = run.clean;
-        spares_.note(who, run.first);
+        spares_.note(heap_number, run.first);
         live_.add(run.first);
         Segment *const segment = Segment::of(run.first);
         const unsigned slot = segment->slot_of(run.first);
@@ -54,13 +54,13 @@ public:
     }
 
     /// A block in the thread's spare run, if that has the length for `size`; otherwise nullptr. The memory is dirty.
-    void *malloc_spare(std::size_t size, std::size_t alignment, unsigned who) {
+    void *malloc_spare(std::size_t size, std::size_t alignment, unsigned heap_number) {
         const unsigned slots = large_size::slots_for(size);
-        if (size > SpareRuns::longest || spares_.slots(who) != slots || alignment > slot_size ||
-            who == SpareRuns::nobody) {
+        if (size > SpareRuns::longest || spares_.slots(heap_number) != slots || alignment > slot_size ||
+            heap_number == SpareRuns::no_heap) {
             return nullptr;
         }
-        OwnerLine *const spare = spares_.take(who);
+        OwnerLine *const spare = spares_.take(heap_number);
         if (spare != nullptr && spare->slots == slots) {
             return large_size::begin(spare, size, alignment);
         }
@@ -84,8 +84,8 @@ public:
     /// Frees all spare runs. Returns their bytes.
     std::size_t give_up_spares() {
         std::size_t bytes = 0;
-        for (unsigned who = 0; who < SpareRuns::places; ++who) {
-            OwnerLine *const run = spares_.give_up(who);
+        for (unsigned place = 0; place < SpareRuns::places; ++place) {
+            OwnerLine *const run = spares_.give_up(place);
             bytes += run != nullptr ? span_of(run) : 0;
             retire(run);
         }
@@ -107,12 +107,12 @@ public:
 
     static std::size_t size_of(const OwnerLine *first) { return large_size::of(first); }
 
-    /// The result of free(). nothing: the block was not live. kept: the run became a spare. kept_long: a long run became
-    /// a spare, and the caller checks whether free memory exceeds its limit. run: a run was freed.
+    /// The result of free(). nothing: the block was not live. kept: the run became a spare. kept_long: a long run
+    /// became a spare, and the caller checks whether free memory exceeds its limit. run: a run was freed.
     enum class Freed : unsigned char { nothing, kept, kept_long, run };
 
-    /// Frees a block. `who`: the number of the thread's heap, for malloc_spare().
-    Freed free(OwnerLine *first, unsigned who = SpareRuns::nobody) {
+    /// Frees a block. `heap_number`: the number of the thread's heap, for malloc_spare().
+    Freed free(OwnerLine *first, unsigned heap_number = SpareRuns::no_heap) {
         // relaxed: the exchange alone decides which of two threads frees the block; the contents of the run are handed
         // over by SpareRuns::put(), or by the lock in release().
         auto &block = shared_of(first)->starts_below;
@@ -120,15 +120,15 @@ public:
             return Freed::nothing;
         }
         const bool is_long = first->slots > SpareRuns::short_slots;
-        OwnerLine *const left = spares_.put(who, first);
+        OwnerLine *const left = spares_.put(heap_number, first);
         retire(left);
         if (CAIRN_UNLIKELY(is_long)) {
-            retire(spares_.excess(who));
+            retire(spares_.excess(heap_number));
         }
         if (left != nullptr) {
             return Freed::run;
         }
-        return is_long && spares_.check_is_due(who) ? Freed::kept_long : Freed::kept;
+        return is_long && spares_.check_is_due(heap_number) ? Freed::kept_long : Freed::kept;
     }
 
     /// Makes a block longer or shorter in place. False, and nothing has changed, if there is no room for `size`.

@@ -21,7 +21,7 @@ public:
     static constexpr unsigned longest_run = end_of_slots - metadata_slots;
 
     /// The home stripe of a thread, by the number of its heap, which is 1 or more; 0 for a thread without a heap.
-    static constexpr unsigned home_of(unsigned who) { return who == 0 ? 0 : (who - 1) % RunStripes::most; }
+    static constexpr unsigned home_of(unsigned heap) { return heap == 0 ? 0 : (heap - 1) % RunStripes::most; }
 
     /// A run of `slots` <= longest_run at a multiple of `alignment` slots. Dirty runs of all stripes come before fresh
     /// ones, the home stripe before other stripes. The run of a large block may be mixed, at least half of it dirty.

@@ -27,7 +27,7 @@ public:
     static constexpr unsigned least_turns = 3;   ///< until a long run is kept: others may need it sooner
     static constexpr unsigned turns_a_check = 8; ///< see check_is_due()
     static constexpr unsigned places = 16;
-    static constexpr unsigned nobody = 0; ///< the number of a thread without a place
+    static constexpr unsigned no_heap = 0; ///< the number of a thread without a place
 
     constexpr SpareRuns() = default;
     SpareRuns(const SpareRuns &) = delete;
@@ -35,15 +35,15 @@ public:
 
     /// The thread has allocated a block in this run, which was not a spare. If it frees that run next, it frees and
     /// allocates in turn.
-    void note(unsigned who, const OwnerLine *run) {
-        places_[who % places].last.store(run, std::memory_order_relaxed);
+    void note(unsigned heap_number, const OwnerLine *run) {
+        places_[heap_number % places].last.store(run, std::memory_order_relaxed);
     }
 
     /// Puts a run into the thread's place. Returns the run that the caller has to free: the one that was there before,
     /// or `run` itself if it is not to be kept; nullptr for none. After a long run the caller calls excess().
-    OwnerLine *put(unsigned who, OwnerLine *run) {
-        Place &place = places_[who % places];
-        if (CAIRN_UNLIKELY((run->slots > short_slots && !may_wait(place, run)) || who == nobody)) {
+    OwnerLine *put(unsigned heap_number, OwnerLine *run) {
+        Place &place = places_[heap_number % places];
+        if (CAIRN_UNLIKELY((run->slots > short_slots && !may_wait(place, run)) || heap_number == no_heap)) {
             return run;
         }
         // seq_cst: pairs with the exchanges in put() and take() of the next holder, which sees what this one wrote to
@@ -53,37 +53,38 @@ public:
     }
 
     /// The run in the thread's place if it is longer than the room that the place has; the caller has to free it.
-    OwnerLine *excess(unsigned who) {
+    OwnerLine *excess(unsigned heap_number) {
         // seq_cst, as the load in slots(): of a thread that puts a run there and a thread that gives up the room, at
         // least one sees what the other one did.
-        const unsigned room = places_[who % places].room.load(std::memory_order_seq_cst);
-        return slots(who) > std::max(room, short_slots) ? take(who) : nullptr;
+        const unsigned room = places_[heap_number % places].room.load(std::memory_order_seq_cst);
+        return slots(heap_number) > std::max(room, short_slots) ? take(heap_number) : nullptr;
     }
 
-    /// After put() of a long run: whether the caller has to check now whether free memory exceeds its limit. True once in
-    /// turns_a_check frees in turn.
-    bool check_is_due(unsigned who) const {
-        const unsigned turns = places_[who % places].turns.load(std::memory_order_relaxed);
+    /// After put() of a long run: whether the caller has to check now whether free memory exceeds its limit. True once
+    /// in turns_a_check frees in turn.
+    bool check_is_due(unsigned heap_number) const {
+        const unsigned turns = places_[heap_number % places].turns.load(std::memory_order_relaxed);
         return (turns - least_turns) % turns_a_check == 0;
     }
 
     /// The run in the thread's place, or nullptr; it is the caller's then.
-    OwnerLine *take(unsigned who) {
+    OwnerLine *take(unsigned heap_number) {
         // acquire: pairs with put(): what the last holder wrote to the run's descriptors is seen.
-        return slots(who) == 0 ? nullptr
-                               : run_of(places_[who % places].word.exchange(0, std::memory_order_acquire));
+        return slots(heap_number) == 0
+                   ? nullptr
+                   : run_of(places_[heap_number % places].word.exchange(0, std::memory_order_acquire));
     }
 
     /// Gives up the room of a place, and takes the run in it, or nullptr. A run that another thread puts there
     /// meanwhile is taken by that thread's excess().
-    OwnerLine *give_up(unsigned who) {
-        leave_room(places_[who % places]);
-        return take(who);
+    OwnerLine *give_up(unsigned heap_number) {
+        leave_room(places_[heap_number % places]);
+        return take(heap_number);
     }
 
     /// The length of the run in the thread's place; 0 if there is none. A hint.
-    unsigned slots(unsigned who) const {
-        return slots_of(places_[who % places].word.load(std::memory_order_seq_cst));
+    unsigned slots(unsigned heap_number) const {
+        return slots_of(places_[heap_number % places].word.load(std::memory_order_seq_cst));
     }
 
     /// An upper bound of the bytes of all long spare runs. relaxed: a hint.
@@ -91,9 +92,9 @@ public:
 
     LiveRuns::Sum sum() const {
         LiveRuns::Sum all;
-        for (unsigned who = 0; who < places; ++who) {
-            all.blocks += slots(who) != 0;
-            all.bytes += slots(who) * slot_size;
+        for (unsigned place = 0; place < places; ++place) {
+            all.blocks += slots(place) != 0;
+            all.bytes += slots(place) * slot_size;
         }
         return all;
     }
