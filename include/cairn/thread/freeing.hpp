@@ -99,7 +99,8 @@ private:
         free_slow(p, self);
     }
 
-    /// A hint: the heap of a superblock with a live block, which may be another thread's by now. Heaps are never unmapped.
+    /// A hint: the heap of a superblock with a live block, which may be another thread's by now. Heaps are never
+    /// unmapped.
     static Heap *owner_of(const OwnerLine *s) {
         return const_cast<Heap *>(static_cast<const Heap *>(
             Heap::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed))));

@@ -44,14 +44,14 @@ bool give_partly_filled(Holdings<Global> &holdings) {
     return holdings.give_each([&] { return holdings.places().emptiest(holdings.places().groups); });
 }
 
-/// Gives away the superblocks that other threads have sent a notice about.
+/// Processes the notices in the inbox, and gives away their superblocks.
 template <class Global>
 void give_noticed(Holdings<Global> &holdings) {
     OwnerLine *noticed = holdings.inbox().take();
     holdings.give_each([&] {
         OwnerLine *const s = noticed;
         if (s != nullptr) {
-            // relaxed: take() has acquired it.
+            // relaxed: the inbox's take() has acquired it.
             noticed = remote_of(s)->pending_next.load(std::memory_order_relaxed);
             holdings.take_notice(s);
         }

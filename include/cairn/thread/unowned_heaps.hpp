@@ -2,9 +2,9 @@
 //
 // Unowned heaps: the thread heaps that no thread has.
 //
-// Adds:    put, and take of the heap that an heir wants, or of the one that was put last.
+// Adds:    put; take, of the heap that an heir wants, or of the one that was put last.
 // Needs:   a heap's inbox, and its links.
-// Keeps:   a heap in the list says so in its inbox, where the threads read it that send notices.
+// Keeps:   the inbox of a heap in the list says that the heap is unowned; threads that send notices read this there.
 // Threads: the caller holds the registry's lock.
 // Cost:    a few loads and stores.
 #pragma once
@@ -16,6 +16,7 @@ class UnownedHeaps {
 public:
     constexpr UnownedHeaps() = default;
 
+    /// No thread has the heap from now on.
     void put(Heap *heap) {
         heap->previous_unowned = nullptr;
         heap->next_unowned = first_;
@@ -26,7 +27,7 @@ public:
         heap->inbox().set_unowned(true);
     }
 
-    /// `wanted` if it is here, else the one that was put last, nullptr where there is none.
+    /// Takes `wanted` out if it is in the list, else the heap that was put last; nullptr where there is none.
     Heap *take(Heap *wanted) {
         Heap *const heap = wanted != nullptr && wanted->inbox().is_unowned() ? wanted : first_;
         if (heap == nullptr) {
