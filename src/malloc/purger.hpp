@@ -11,7 +11,7 @@
 //       |                                   refused  no work |   |
 //       |                                                    v   |
 //       +---------------------------------------------------- asleep
-//          a thread forks and has asked the purger to leave
+//          a thread has asked the purger to leave
 //
 // When the main thread ends, while others go on, the purger ends too: state refused, for good. The process ends with
 // the last of the program's threads, and must not wait for the purger. In the states absent and refused threads that
@@ -23,9 +23,10 @@
 // fork, which has no purger until its memory grows, a thread that frees memory purges the surplus at once.
 //
 // A program of one thread should have one thread when it forks, for programs that check (Python warns otherwise): the
-// purger leaves before a fork unless it has much to purge, and starts again when memory grows.
+// purger leaves before a fork unless it has much to purge, and starts again when memory grows. It leaves, too, when the
+// kernel refuses a user namespace to a process of several threads (namespaces.cpp).
 //
-// Threads: grew, surplus, returned and before_fork any, with no lock of the heap held; forget in the child of a fork.
+// Threads: grew, surplus, returned, before_fork and leave any, with no lock of the heap held; forget in the child of a fork.
 // Cost:    surplus: called by the slow path of free when more than wake_at bytes are free; one load when the purger is
 //          at work already. returned: called in a slow path of a thread that was inactive; the same cost.
 #pragma once
