@@ -51,6 +51,56 @@ protected:
     std::unique_ptr<Flagship<Refusing>> heap_ = std::make_unique<Flagship<Refusing>>();
 };
 
+RemoteWord remote_word_of(const void *p) {
+    return RemoteWord{remote_of(superblock::superblock_at(address_of(p)))->word.load()};
+}
+
+/// Of two heaps with full superblocks, the heir gets the one that has its block, though the other one was left last. A thread that
+/// begins with a malloc gets one without superblocks.
+TEST_F(PerThreadTest, AnHeirFreesTheBlocksOfAnEndedThreadAsItsOwner) {
+    Refusing::refuses = false;
+    std::vector<void *> first(64), last(64); // eight to a superblock
+    const auto fill = [&](std::vector<void *> &blocks) {
+        for (void *&p : blocks) {
+            p = heap_->malloc(8_KiB);
+        }
+    };
+    std::thread([&] {
+        fill(last);
+        std::thread([&] {
+            fill(first);
+            heap_->detach();
+        }).join();
+        heap_->detach();
+    }).join();
+    EXPECT_NE(remote_word_of(first[0]).owner(), remote_word_of(last[0]).owner());
+    std::thread([&] {
+        const unsigned owner = remote_word_of(first[0]).owner();
+        ASSERT_NE(owner, 0u);
+        heap_->free(first[0]);
+        EXPECT_EQ(remote_word_of(first[1]).owner(), owner);
+        EXPECT_EQ(remote_word_of(first[1]).count(), 0u) << "not as another thread";
+        for (std::size_t i = 1; i < first.size(); ++i) {
+            heap_->free(first[i]);
+        }
+        heap_->detach();
+    }).join();
+    std::thread([&] {
+        EXPECT_NE(remote_word_of(last[0]).owner(), 0u);
+        heap_->free(heap_->malloc(16));
+        heap_->detach();
+    }).join();
+    std::thread([&] { // and once more: each heap without a thread was taken, or is empty
+        heap_->free(heap_->malloc(16));
+        for (void *const p : last) {
+            heap_->free(p);
+        }
+        heap_->detach();
+    })
+        .join();
+    EXPECT_EQ(now().live(), 0u);
+}
+
 TEST_F(PerThreadTest, ThreadsWhoseEndIsNotToldShareAHeap) {
     Refusing::refuses = true;
     Refusing::asked = 0;
