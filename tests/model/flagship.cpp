@@ -973,7 +973,7 @@ struct TakeAndTellTwice : TakeAndTell {
 };
 const model::Kernel<TakeAndTellTwice, 3>
     take_and_tell_twice("flagship.inbox.again.two",
-                        {.executions = 400'000, .short_executions = 10'000, .late = true});
+                        {.executions = 400'000, .short_executions = 20'000, .late = true});
 
 /// Behind a threshold that was high, the owner takes the list, and a step later it has to be told.
 struct TakeAndStep : Base<2> {
