@@ -18,9 +18,13 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# Compiled here: a build without tests has none of these programs.
+for name_of_program in faults_of_the_kernel faults_of_the_system life_fork_in_handler life_stopped_and_killed; do
+    g++ -std=c++20 -O2 -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -I"$root/include" \
+        -I"$root" "$root/tests/process/$name_of_program.cpp" -o "$scratch/$name_of_program" -pthread ||
+        finished 1 "$name_of_program does not compile"
+done
 program=$scratch/faults_of_the_kernel
-g++ -std=c++20 -O2 -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -I"$root/include" -I"$root" \
-    "$root/tests/process/faults_of_the_kernel.cpp" -o "$program" -pthread || finished 1 "the program does not compile"
 
 # By the filter: what the library itself calls, counted over all threads.
 for options in purge_delay:0 background:off,purge_delay:1; do
@@ -87,8 +91,8 @@ else
 fi
 
 # Limits of a process: address space, the last of all mappings, huge pages. Then forks in handlers and deaths, many times.
-LD_PRELOAD=$library "$build/bin/process/faults_of_the_system" --all || finished 1 "under the limits of a process"
+LD_PRELOAD=$library "$scratch/faults_of_the_system" --all || finished 1 "under the limits of a process"
 for other in life_fork_in_handler life_stopped_and_killed; do
-    LD_PRELOAD=$library "$build/bin/process/$other" many || finished 1 "$other"
+    LD_PRELOAD=$library "$scratch/$other" many || finished 1 "$other"
 done
 finished 0 "$plans plans by the filter, $injected injections by strace, limits of a process, forks in handlers, deaths: all answered right"
