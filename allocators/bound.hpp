@@ -64,8 +64,8 @@ struct Bound {
 
     // ---- what is in proportion
 
-    /// Blocks of a superblock that may be free though its heap accounts for them as live: as many freed by the owner as come before the next
-    /// check, and as many freed by others as come before the next notice.
+    /// Blocks of a superblock that may be free though its heap accounts for them as live: as many freed by the owner as
+    /// come before the next check, and as many freed by others as come before the next notice.
     static constexpr unsigned unaccounted_by_owner(unsigned c) {
         return Discipline::step_of(capacity_of_class(c)) - 1;
     }
@@ -97,8 +97,8 @@ struct Bound {
         return most;
     }();
 
-    /// The most that superblocks may have taken: at most `live` bytes (span_per_block for each block) were live, all of one size class,
-    /// `heaps` were in use, and superblocks had `untouched` bytes when memory last grew.
+    /// The most that superblocks may have taken: at most `live` bytes (span_per_block for each block) were live, all of
+    /// one size class, `heaps` were in use, and superblocks had `untouched` bytes when memory last grew.
     static constexpr double most(double live, double heaps, double untouched) {
         const double touched =
             live + unaccounted * untouched + (1 - fraction) * heaps * span_ratio * per_heap;

@@ -20,8 +20,8 @@
 namespace cairn {
 
 struct FlagshipParameters {
-    /// 8 classes to a doubling keep internal fragmentation at 1.125. From 8 KiB on there are 5, which keep it at 1.167, below
-    /// Hoard's b = 1.2.
+    /// 8 classes to a doubling keep internal fragmentation at 1.125. From 8 KiB on there are 5, which keep it at 1.167,
+    /// below Hoard's b = 1.2.
     static constexpr std::size_t largest_small = 8_KiB;   // in superblocks of one slot
     static constexpr std::size_t largest_medium = 64_KiB; // in superblocks of 2, 4 or 8 slots
     static constexpr std::size_t slack = 128_KiB;         // Hoard writes K S

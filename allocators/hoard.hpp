@@ -59,8 +59,8 @@ struct HoardDesign {
     static constexpr std::size_t most_room(std::size_t live, std::size_t heaps) {
         return live + most_free(live, heaps, 1);
     }
-    /// The most that is free in heaps 1 to 2P, when `live` bytes are live and blocks of `classes` classes were asked for.
-    /// Between two frees each class may bring its heap a superblock; one of them is within K S, unless K is 0.
+    /// The most that is free in heaps 1 to 2P, when `live` bytes are live and blocks of `classes` classes were asked
+    /// for. Between two frees each class may bring its heap a superblock; one of them is within K S, unless K is 0.
     static constexpr std::size_t most_free(std::size_t live, std::size_t heaps, std::size_t classes) {
         const std::size_t more = slack == 0 ? classes : classes - 1;
         const std::size_t between_frees = more * superblock * denominator / (denominator - numerator);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Kingsley's allocator with coalescing: the experiment of Heap Layers, section 8. The size classes stay, as bins of free
-// blocks; but free neighbours are joined at once, and a block is split when only a larger one is free, so a block is as
-// long as was asked for. Read from the source of memory upward:
+// Kingsley's allocator with coalescing: the experiment of Heap Layers, section 8. The size classes stay, as bins of
+// free blocks; but free neighbours are joined at once, and a block is split when only a larger one is free, so a block
+// is as long as was asked for. Read from the source of memory upward:
 //
 //   Source         memory at the program break
 //   Coalesceable   boundary tags

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lea's allocator (2.7.0), as Heap Layers, sections 2.1 and 6.2 and Figure 7 model it: little memory at good speed. Read
-// from the source of memory upward:
+// Lea's allocator (2.7.0), as Heap Layers, sections 2.1 and 6.2 and Figure 7 model it: little memory at good speed.
+// Read from the source of memory upward:
 //
 //   Source         memory at the program break
 //   Coalesceable   boundary tags

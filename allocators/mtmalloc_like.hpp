@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Like MTmalloc of Solaris 7: a fixed number of heaps with a lock each; every malloc takes the next heap in turn, by one
-// counter for all; a freed block goes back to its heap.
+// Like MTmalloc of Solaris 7: a fixed number of heaps with a lock each; every malloc takes the next heap in turn, by
+// one counter for all; a freed block goes back to its heap.
 //
-// Source: Hoard, section 6.1 and Table 7: the counter ("nextHeap") is written by every malloc, so it does not scale, and
-// since threads allocate from the same heaps in turn, it induces false sharing actively. O(P) blowup.
+// Source: Hoard, section 6.1 and Table 7: the counter ("nextHeap") is written by every malloc, so it does not scale,
+// and since threads allocate from the same heaps in turn, it induces false sharing actively. O(P) blowup.
 #pragma once
 
 #include <cairn/family/chunk_heap.hpp>

@@ -3,9 +3,9 @@
 // Private heaps with ownership: each thread allocates from its own heap, and a freed block goes back to the heap that
 // allocated it. One lock a heap.
 //
-// Source: Hoard, section 6.1 and Table 7: the producer gets back what its consumer frees, so consumption is bounded, but
-// what others free into a heap that does not allocate lies idle there: in the round-robin program of that section P heaps
-// hold K blocks each, where K are needed.
+// Source: Hoard, section 6.1 and Table 7: the producer gets back what its consumer frees, so consumption is bounded,
+// but what others free into a heap that does not allocate lies idle there: in the round-robin program of that section P
+// heaps hold K blocks each, where K are needed.
 #pragma once
 
 #include <cairn/family/chunk_heap.hpp>

@@ -3,9 +3,9 @@
 // Pure private heaps (STL's pthread_alloc, Cilk 4.1): each thread allocates from its heap and frees to its heap, and
 // never looks at another one. No lock on the way, no atomic read-modify-write.
 //
-// Source: Hoard, section 6.1 and Table 7: fast, scalable; does not avoid false sharing (what a thread frees it hands out
-// again, so that pieces of one cache line stay spread over the threads: passive), blowup unbounded (what a consumer frees
-// its producer never gets back, section 2.2).
+// Source: Hoard, section 6.1 and Table 7: fast, scalable; does not avoid false sharing (what a thread frees it hands
+// out again, so that pieces of one cache line stay spread over the threads: passive), blowup unbounded (what a consumer
+// frees its producer never gets back, section 2.2).
 #pragma once
 
 #include <cairn/family/chunk_heap.hpp>

@@ -2,9 +2,9 @@
 //
 // A serial heap under one lock: Lea's allocator, and a bounded spin lock around all of it.
 //
-// Source: LKmalloc, section 7, item 3: "DLmalloc with a global lock", a bounded spin lock of 4,000 looks; Hoard, section
-// 6.1 and Table 7: fast, O(1) blowup; the lock keeps it from scaling, and threads that allocate in turns get neighbouring
-// blocks (active false sharing).
+// Source: LKmalloc, section 7, item 3: "DLmalloc with a global lock", a bounded spin lock of 4,000 looks; Hoard,
+// section 6.1 and Table 7: fast, O(1) blowup; the lock keeps it from scaling, and threads that allocate in turns get
+// neighbouring blocks (active false sharing).
 #pragma once
 
 #include <allocators/lea.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// wen-deng-apart: wen-deng with the fix that its authors propose in section 3.2.2 of their report and had no time for. The
-// links of a superblock's free blocks are together in its record, so a free writes to no cache line of any block.
+// wen-deng-apart: wen-deng with the fix that its authors propose in section 3.2.2 of their report and had no time for.
+// The links of a superblock's free blocks are together in its record, so a free writes to no cache line of any block.
 // All else is wen-deng.
 #pragma once
 

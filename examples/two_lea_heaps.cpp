@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two heaps of Lea's kind in one program, each in memory of its own: what one does can not reach the other's blocks, and
-// a heap that is not needed any more takes all its blocks along (Heap Layers, section 6.2).
+// Two heaps of Lea's kind in one program, each in memory of its own: what one does can not reach the other's blocks,
+// and a heap that is not needed any more takes all its blocks along (Heap Layers, section 6.2).
 #include "expect.hpp"
 
 #include <allocators/lea.hpp>

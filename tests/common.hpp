@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What nearly every test of the kit includes, compiled once for all of them. No test needs it: each includes what it uses.
+// What nearly every test of the kit includes, compiled once for all of them. No test needs it: each includes what it
+// uses.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@
  - the first line (the second after #!) of each source file names the licence;
  - conditionals on an operating system, a C library or a processor stand in include/cairn/platform/ only;
  - a header of the kit starts with a comment that says what it is, and is a page or two, not a book;
+ - no line of C or C++ is wider than a reader's window (clang-format leaves comments as they are);
  - nothing is parked: no "to do" marks, no code under #if 0;
  - no paths of one machine;
  - what starts with #! can be started as it is, and nothing else can.
@@ -16,7 +17,8 @@ import subprocess
 import sys
 
 root = pathlib.Path(sys.argv[1]).resolve()
-longest_header = 180
+longest_header = 190
+widest_line = 120
 source_suffixes = {".hpp", ".h", ".cpp", ".py", ".sh", ".cmake"}
 conditional = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 system = re.compile(r"\b(__linux__|__gnu_linux__|__unix__|_WIN32|_WIN64|__APPLE__|__FreeBSD__|__ANDROID__|__GLIBC__"
@@ -45,6 +47,8 @@ for name in sorted(files):
     code = path.suffix in (".hpp", ".h", ".cpp")
     in_kit = name.startswith(("include/", "allocators/", "src/malloc/"))
     for number, line in enumerate(lines, 1):
+        if code and len(line) > widest_line:
+            failures.append(f"{name}:{number}: {len(line)} columns, more than {widest_line}")
         if parked.search(line):
             failures.append(f"{name}:{number}: parked work")
         if machine_path.search(line) and not line.startswith("#!"):

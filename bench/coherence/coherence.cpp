@@ -168,7 +168,8 @@ void bleeding(Worker &w) {
     }
 }
 
-/// Larson's server: blocks are replaced at random; then all pass to the next thread, which frees them in its replacements.
+/// Larson's server: blocks are replaced at random; then all pass to the next thread, which frees them in its
+/// replacements.
 void larson(Worker &w) {
     for (Block &block : w.held) {
         if (!w.started) {

@@ -46,8 +46,8 @@ F *peers(const char *name) {
     return reinterpret_cast<F *>(found);
 }
 
-/// The C library's mutex, as far as lines go: a word that an atomic exchange takes and gives back, and beside it who has
-/// it, which the holder writes. Who finds it taken sleeps, and tries again when it is free.
+/// The C library's mutex, as far as lines go: a word that an atomic exchange takes and gives back, and beside it who
+/// has it, which the holder writes. Who finds it taken sleeps, and tries again when it is free.
 struct Mutex {
     int taken;
     int count;

@@ -17,8 +17,8 @@ namespace cairn::coherence {
 /// How the baton is passed on.
 struct Schedule {
     unsigned threads = 1;
-    /// 0: at turns only. Else the seed of where else: at one atomic operation in `every` the baton goes to a thread that
-    /// the seed chooses, in the midst of the allocator.
+    /// 0: at turns only. Else the seed of where else: at one atomic operation in `every` the baton goes to a thread
+    /// that the seed chooses, in the midst of the allocator.
     std::uint64_t seed = 0;
     unsigned every = 8;
 };

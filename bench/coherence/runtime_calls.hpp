@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The calls that clang's -fsanitize=thread makes of a program's accesses to memory: functions whose names begin with
-// __tsan_, in place of those of the sanitizer's library. What an access does says who includes this file, in one source of
-// the program, after a struct of these functions in the global namespace; `place` is where the code is that called.
+// __tsan_, in place of those of the sanitizer's library. What an access does says who includes this file, in one source
+// of the program, after a struct of these functions in the global namespace; `place` is where the code is that called.
 //
 //   struct Accesses {
 //       static void plain(const void *place, const volatile void *p, std::size_t size, bool write);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// False sharing, counted (Hoard, Table 3): blocks handed out in a line that has a live block of another thread, which the
-// program itself did not pass on. So an allocator answers for what it cuts from a line for two threads (active), and for
-// what it lets a thread use again that was only passed to it to be freed (passive).
+// False sharing, counted (Hoard, Table 3): blocks handed out in a line that has a live block of another thread, which
+// the program itself did not pass on. So an allocator answers for what it cuts from a line for two threads (active),
+// and for what it lets a thread use again that was only passed to it to be freed (passive).
 //
 // Threads: one at a time (the baton).
 #pragma once

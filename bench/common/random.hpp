@@ -10,8 +10,8 @@ namespace cairn::bench {
 
 class Random {
 public:
-    // Threads have seeds 1, 2, 3 and so on. A state that is linear in the seed would give all of them one sequence, each a
-    // few steps further on: so the seed is mixed first.
+    // Threads have seeds 1, 2, 3 and so on. A state that is linear in the seed would give all of them one sequence,
+    // each a few steps further on: so the seed is mixed first.
     explicit constexpr Random(std::uint64_t seed) : state_(mixed((seed + 1) * step + 1) * step + 1) {}
 
     constexpr std::uint64_t next() { return mixed(state_ += step); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Kingsley's allocator written by hand, without layers: the same algorithm, layout and chunks as allocators/kingsley.hpp,
-// in its place below the same lock and the same memalign. What Heap Layers compares in section 6.3; tests/golden/kingsley.py
-// compares the instructions of both.
+// Kingsley's allocator written by hand, without layers: the same algorithm, layout and chunks as
+// allocators/kingsley.hpp, in its place below the same lock and the same memalign. What Heap Layers compares in section
+// 6.3; tests/golden/kingsley.py compares the instructions of both.
 #pragma once
 
 #include <cairn/core/compose.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Kingsley's allocator with coalescing and with Kingsley's rounding of requests to powers of two, which the family's has
-// not: the other way to read Heap Layers, section 8.
+// Kingsley's allocator with coalescing and with Kingsley's rounding of requests to powers of two, which the family's
+// has not: the other way to read Heap Layers, section 8.
 #pragma once
 
 #include <allocators/kingsley_coalescing.hpp>

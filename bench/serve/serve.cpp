@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Becomes a server, with a client beside it:
 //   serve CLIENT [ARGS] -- SERVER [ARGS]
-// What is launched, preloaded and measured is then the server itself: this process makes a folder, starts the client, and
-// turns into the server by exec. Both are in the folder. The client is nobody's child here, in a session of its own, and
-// without the preloaded library. As descriptor 3 it has a pipe that brings the server's number, and ends when the server does,
-// which holds the other side without a use for it: the client has to clear the folder away, however the server ended. (No
-// pidfd: valgrind may not know those.) Only the client writes to stdout; what the server says goes to stderr.
+// What is launched, preloaded and measured is then the server itself: this process makes a folder, starts the client,
+// and turns into the server by exec. Both are in the folder. The client is nobody's child here, in a session of its
+// own, and without the preloaded library. As descriptor 3 it has a pipe that brings the server's number, and ends when
+// the server does, which holds the other side without a use for it: the client has to clear the folder away, however
+// the server ended. (No pidfd: valgrind may not know those.) Only the client writes to stdout; what the server says
+// goes to stderr.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

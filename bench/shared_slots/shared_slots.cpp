@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// All threads share one array of slots: each step puts a fresh block into a slot drawn at random, by an atomic exchange, and
-// frees what was there. Of t threads all allocate all the time, and of the frees (t-1)/t are of another thread's block, of any
-// thread's. Nobody but the block itself can tell whose it is: its tag is its slot and its size.
+// SPDX-License-Identifier: MIT All threads share one array of slots: each step puts a fresh block into a slot drawn at
+// random, by an atomic exchange, and frees what was there. Of t threads all allocate all the time, and of the frees
+// (t-1)/t are of another thread's block, of any thread's. Nobody but the block itself can tell whose it is: its tag is
+// its slot and its size.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
@@ -22,7 +22,8 @@ std::uint64_t tag_of(std::size_t slot, std::size_t size) {
     return std::uint64_t{slot} << tag_half | size;
 }
 
-// What lay in a slot; nullptr if nothing did. A size that no block has is not believed, since the tail is looked for by it.
+// What lay in a slot; nullptr if nothing did. A size that no block has is not believed, since the tail is looked for by
+// it.
 void drop_found(void *block, std::size_t slot, std::size_t low, std::size_t high) {
     if (block == nullptr)
         return;

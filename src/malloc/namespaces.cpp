@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Namespaces: unshare and setns with a user namespace need a process of one thread, and a program that has one does not know of the
-// purger. When the kernel refuses, the purger leaves, and the kernel is asked again; another one is started when memory grows.
+// Namespaces: unshare and setns with a user namespace need a process of one thread, and a program that has one does not
+// know of the purger. When the kernel refuses, the purger leaves, and the kernel is asked again; another one is started
+// when memory grows.
 #include "purger.hpp"
 
 #include <cairn/platform/features.hpp>

@@ -26,7 +26,8 @@
 // purger leaves before a fork unless it has much to purge, and starts again when memory grows. It leaves, too, when the
 // kernel refuses a user namespace to a process of several threads (namespaces.cpp).
 //
-// Threads: grew, surplus, returned, before_fork and leave any, with no lock of the heap held; forget in the child of a fork.
+// Threads: grew, surplus, returned, before_fork and leave any, with no lock of the heap held; forget in the child of a
+//          fork.
 // Cost:    surplus: called by the slow path of free when more than wake_at bytes are free; one load when the purger is
 //          at work already. returned: called in a slow path of a thread that was inactive; the same cost.
 #pragma once

@@ -27,8 +27,8 @@ void read_text(int file) {
     text[length < 0 ? 0 : length] = 0;
 }
 
-/// Pages of files, the code of the libraries above all, are there from the beginning: that they would come bit by bit is
-/// not the allocator's doing.
+/// Pages of files, the code of the libraries above all, are there from the beginning: that they would come bit by bit
+/// is not the allocator's doing.
 void load_files() {
     static char maps[65536];
     const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);

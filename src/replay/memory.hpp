@@ -39,8 +39,8 @@ private:
     std::uint64_t of_blocks() noexcept;
     void mark(std::uint64_t page) noexcept;
 
-    // A bit for each page of the address space, in memory that is there only where it was written to; and a bit for each
-    // page of that memory which is.
+    // A bit for each page of the address space, in memory that is there only where it was written to; and a bit for
+    // each page of that memory which is.
     static constexpr unsigned address_bits = 47;
     std::uint64_t *pages_ = nullptr;
     std::uint64_t *parts_ = nullptr;

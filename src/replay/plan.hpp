@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The plan: the calls of a trace as `cairn replay` prepares them for the program that makes them again. And the outcome,
-// which that program writes into memory that it shares with `cairn`, so that it is there however the program ends.
+// The plan: the calls of a trace as `cairn replay` prepares them for the program that makes them again. And the
+// outcome, which that program writes into memory that it shares with `cairn`, so that it is there however the program
+// ends.
 //
 // The plan's file is a page with the header, then the steps, then for each thread how often its turn comes.
 #pragma once

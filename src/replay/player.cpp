@@ -236,7 +236,8 @@ void Player::wait_for_baton(std::uint32_t self) noexcept {
     }
 }
 
-/// Makes calls, and gives the baton away and waits for it, until it is not to come again. The main thread stays to the end.
+/// Makes calls, and gives the baton away and waits for it, until it is not to come again. The main thread stays to the
+/// end.
 void Player::take_turns(std::uint32_t self) noexcept {
     for (bool have_baton = self == 0;; have_baton = false) {
         if (!have_baton) {

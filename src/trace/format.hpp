@@ -3,13 +3,13 @@
 // The trace file: what libcairntrace.so writes and `cairn` reads; and the memory in which it is made.
 //
 // The file is a page with a header, then chunks. A chunk holds records of one thread, in the order of its calls, or of
-// several one after the other, and then a byte of zero; what comes after that means nothing. All processes that a traced
-// one starts write to the same file.
+// several one after the other, and then a byte of zero; what comes after that means nothing. All processes that a
+// traced one starts write to the same file.
 //
-// A thread fills a slot: a chunk's length of memory that `cairn trace` owns and all traced processes share. A full slot is
-// written to the file as a chunk and begins anew; when a thread ends, another one goes on with its slot; and when the
-// program has ended, however it did, `cairn trace` writes what is left in the slots, that of many into one chunk. The last
-// word of a slot says which chunk it is about to become, for the case that the thread is killed over it.
+// A thread fills a slot: a chunk's length of memory that `cairn trace` owns and all traced processes share. A full slot
+// is written to the file as a chunk and begins anew; when a thread ends, another one goes on with its slot; and when
+// the program has ended, however it did, `cairn trace` writes what is left in the slots, that of many into one chunk.
+// The last word of a slot says which chunk it is about to become, for the case that the thread is killed over it.
 //
 // All numbers are little-endian, as the machines are that Cairn knows.
 #pragma once
@@ -100,8 +100,8 @@ struct Record {
         (std::uint64_t{1} << 39) - 1; ///< larger ones are said to be so large
 };
 
-/// Turns a thread's records into bytes and back. Most addresses are told from that of the last record of 8 or 16 bytes, the
-/// base, in steps of 8 bytes, signed. From the lowest bit on:
+/// Turns a thread's records into bytes and back. Most addresses are told from that of the last record of 8 or 16 bytes,
+/// the base, in steps of 8 bytes, signed. From the lowest bit on:
 ///
 ///    5 bytes, a free:    1 in 3 bits; ticks, 13; steps, 24
 ///    6 bytes, a malloc:  2 in 3 bits; size, 10; ticks, 13; steps, 22

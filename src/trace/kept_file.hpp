@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A kept file: stays open in a program that knows nothing of it, at a high number, since programs count on the low ones. A
-// program that closes all its files closes this one too, and may be given its number for a file of its own: so it is looked
-// at before each use.
+// A kept file: stays open in a program that knows nothing of it, at a high number, since programs count on the low
+// ones. A program that closes all its files closes this one too, and may be given its number for a file of its own: so
+// it is looked at before each use.
 //
 // Threads: any, after open().
 // Errors:  what can not be opened is not there.

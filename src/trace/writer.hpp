@@ -3,8 +3,8 @@
 // The writer: puts records into slots, and slots into the file, without locks and without allocating.
 //
 // Threads: any. Each has a slot of its own.
-// Errors:  when the file can not grow, or a slot not be had, tracing ends, `cairn trace` says so, and the program goes on; in a
-//          process that has closed the files, for it alone.
+// Errors:  when the file can not grow, or a slot not be had, tracing ends, `cairn trace` says so, and the program goes
+//          on; in a process that has closed the files, for it alone.
 // Cost:    a record is the clock, some 20 instructions, and two or three stores; a system call every 4,000 to 13,000
 //          records; 64 KiB a running thread.
 #pragma once
@@ -19,7 +19,8 @@
 
 namespace cairn::trace {
 
-/// Opens what CAIRN_TRACE names, the shared memory and the file behind a colon, and joins them. Nothing is recorded before or without.
+/// Opens what CAIRN_TRACE names, the shared memory and the file behind a colon, and joins them. Nothing is recorded
+/// before or without.
 void begin() noexcept;
 
 /// A fork's child is a process image of its own.

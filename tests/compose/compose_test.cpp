@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Compositions by chance: each one that the concepts accept is a heap in the sense of the conformance suite, is not copied or
-// moved, knows its blocks from those of others, and can hold its locks across a fork if it says that it has threads.
+// Compositions by chance: each one that the concepts accept is a heap in the sense of the conformance suite, is not
+// copied or moved, knows its blocks from those of others, and can hold its locks across a fork if it says that it has
+// threads.
 #include "tests/conformance/suite.hpp"
 
 #include <cairn/adapt/ansi.hpp>

@@ -204,7 +204,8 @@ void sleepers_keep_little() {
     for (std::thread &thread : ring) {
         thread.join();
     }
-    // The size class is 208 bytes; each heap and the global one keep their slack, and some superblocks are on their way.
+    // The size class is 208 bytes; each heap and the global one keep their slack, and some superblocks are on their
+    // way.
     EXPECT_LE(most, bytes * 208 / size + (threads + 1) * 2 * 128_KiB + 1_MiB);
     expect_nothing_left();
 }

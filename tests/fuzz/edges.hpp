@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Edges: sizes where one way to serve a block ends and the next one begins, or where a size may lose bits; and the extents of the
-// live blocks, no two of which may overlap.
+// Edges: sizes where one way to serve a block ends and the next one begins, or where a size may lose bits; and the
+// extents of the live blocks, no two of which may overlap.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace cairn::fuzz {
 
-/// Of two bytes the size: a power of two, up to 64 slots of 64 KiB, as many less than a window of 32 MiB, up to 32 MiB, or one that is
-/// `last` without its upper bits; and somewhat more or less.
+/// Of two bytes the size: a power of two, up to 64 slots of 64 KiB, as many less than a window of 32 MiB, up to 32 MiB,
+/// or one that is `last` without its upper bits; and somewhat more or less.
 inline std::size_t edge_from(std::uint8_t where, std::uint8_t off, std::size_t last) {
     constexpr std::size_t one = 1;
     constexpr std::size_t slot = 65536;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // What a string of bytes means as work for a malloc, and the reference model that the answers are held against: a table
-// of blocks, each with contents of its own, up to the last usable byte, and an extent that is nobody else's. Whatever the bytes are, the
-// work is allowed; a wrong answer stops the program.
+// of blocks, each with contents of its own, up to the last usable byte, and an extent that is nobody else's. Whatever
+// the bytes are, the work is allowed; a wrong answer stops the program.
 //
-// The first byte chooses the mode: one thread; three threads in turns, as each operation says; three threads at once, each
-// with a third of the table, that pass blocks on. Each further operation has four bytes: what, which block, and two of size.
+// The first byte chooses the mode: one thread; three threads in turns, as each operation says; three threads at once,
+// each with a third of the table, that pass blocks on. Each further operation has four bytes: what, which block, and
+// two of size.
 #pragma once
 
 #include "edges.hpp"

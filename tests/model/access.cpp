@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the kernels' accesses to memory do. Plain ones are looked at for races; atomic ones and fences are steps, which the
-// memory model answers.
+// What the kernels' accesses to memory do. Plain ones are looked at for races; atomic ones and fences are steps, which
+// the memory model answers.
 #include "engine.hpp"
 #include "sites.hpp"
 
@@ -313,9 +313,9 @@ struct Accesses {
 
 extern "C" {
 
-/// A volatile read of a half word: sync/ibm_freelist.hpp's look at a link that may be another one's by now, for which the
-/// compiler is told to forget the attribute that hides it from ThreadSanitizer. As on the processor, a relaxed load. The
-/// instruction that follows reads memory, so the value has to be there.
+/// A volatile read of a half word: sync/ibm_freelist.hpp's look at a link that may be another one's by now, for which
+/// the compiler is told to forget the attribute that hides it from ThreadSanitizer. As on the processor, a relaxed
+/// load. The instruction that follows reads memory, so the value has to be there.
 void __tsan_volatile_read2(void *p) {
     const auto value = Atomic<unsigned short>::load(static_cast<unsigned short *>(p), __ATOMIC_RELAXED,
                                                     __builtin_return_address(0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Kernels: small programs by chance, of which the checker has to find all that C++20 allows in the order of some execution, and
-// nothing else (axioms.hpp; axioms_compare.cpp compares). --seed N makes other ones.
+// Kernels: small programs by chance, of which the checker has to find all that C++20 allows in the order of some
+// execution, and nothing else (axioms.hpp; axioms_compare.cpp compares). --seed N makes other ones.
 #include "axioms_compare.hpp"
 #include "model.hpp"
 #include "small_program.hpp"

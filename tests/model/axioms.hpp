@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Axioms: all that a small program may come to, by the rules of C++20 (N4861: [intro.races], [atomics.order], [atomics.fences]).
-// A candidate is what each read takes its value from, and an order of modification for each place; it is an execution if no rule
-// forbids it. No thread takes a step here, and there are no views: it shares nothing with memory.hpp but the standard.
+// Axioms: all that a small program may come to, by the rules of C++20 (N4861: [intro.races], [atomics.order],
+// [atomics.fences]). A candidate is what each read takes its value from, and an order of modification for each place;
+// it is an execution if no rule forbids it. No thread takes a step here, and there are no views: it shares nothing with
+// memory.hpp but the standard.
 //
 // Two things are not in the standard. What a thread does comes before what reads it, round no circle, as in the checker
-// ([atomics.order]/8 only recommends that no value comes out of thin air); and membarrier is a seq_cst fence in each other
-// thread, somewhere in it, which the order S has between two of the caller's.
+// ([atomics.order]/8 only recommends that no value comes out of thin air); and membarrier is a seq_cst fence in each
+// other thread, somewhere in it, which the order S has between two of the caller's.
 #pragma once
 
 #include "small_program.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// with_axioms: the outcomes of a small program compared with what C++20 allows. How a kernel carries its program's number.
+// with_axioms: the outcomes of a small program compared with what C++20 allows. How a kernel carries its program's
+// number.
 #pragma once
 
 #include "model.hpp"

@@ -71,8 +71,8 @@ void fibre_main() {
     std::_Exit(2);
 }
 
-/// Whether a thread has looked around for so long that it will find nothing new, until something changes. All that it has read was new,
-/// and it did nothing else: what it does next is what it has done before.
+/// Whether a thread has looked around for so long that it will find nothing new, until something changes. All that it
+/// has read was new, and it did nothing else: what it does next is what it has done before.
 bool goes_round(const Fibre &fibre) {
     return fibre.in_vain >= e().kernel->options.steps / 4 && fibre.changes == e().memory.changes();
 }

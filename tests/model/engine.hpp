@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The engine of the model checker: the threads of a kernel, which are fibres of one thread, and who of them takes the next
-// step. Between two steps a thread runs through; at a step it announces what it is about to do, and the explorer chooses.
+// The engine of the model checker: the threads of a kernel, which are fibres of one thread, and who of them takes the
+// next step. Between two steps a thread runs through; at a step it announces what it is about to do, and the explorer
+// chooses.
 #pragma once
 
 #include "explorer.hpp"

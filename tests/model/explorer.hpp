@@ -3,10 +3,10 @@
 // Explorer: which executions there are. An execution is a row of choices: which thread takes the next step, and where
 // memory leaves it open, which message is read. After one execution the last choice that has another way left takes it.
 //
-// Reduced: dynamic partial-order reduction with sleep sets (Flanagan and Godefroid, "Dynamic partial-order reduction for
-// model checking software", POPL 2005). Two of its rules follow from memory having a history: a load that comes after
-// a store can still read what was there before, so that it need not be tried in front of the store as well; and a load
-// that was tried in front of it reads, after it, only what is new.
+// Reduced: dynamic partial-order reduction with sleep sets (Flanagan and Godefroid, "Dynamic partial-order reduction
+// for model checking software", POPL 2005). Two of its rules follow from memory having a history: a load that comes
+// after a store can still read what was there before, so that it need not be tried in front of the store as well; and a
+// load that was tried in front of it reads, after it, only what is new.
 #pragma once
 
 #include "model.hpp"
@@ -180,8 +180,8 @@ public:
     /// Which messages a load may read: those of at least this number.
     std::uint32_t since(unsigned thread) const { return again_ ? 0 : nodes_[last_].since[thread]; }
 
-    /// The step that was chosen last is a load of what it has been tried with already: with `insert`, what was stored since may lie below
-    /// what its thread has seen. It sleeps, and somebody else goes on.
+    /// The step that was chosen last is a load of what it has been tried with already: with `insert`, what was stored
+    /// since may lie below what its thread has seen. It sleeps, and somebody else goes on.
     void nothing_new() {
         Node &node = nodes_[last_];
         node.asleep |= 1u << node.chosen;
@@ -393,8 +393,8 @@ private:
         }
     }
 
-    /// To put `step` of p in front of the step at the node `at` (the `index`-th of q), all that does not come after that
-    /// one is done in front of it. The threads that may be the first to go.
+    /// To put `step` of p in front of the step at the node `at` (the `index`-th of q), all that does not come after
+    /// that one is done in front of it. The threads that may be the first to go.
     unsigned may_come_first(unsigned at, unsigned q, std::uint32_t index, unsigned p, const Step &step,
                             std::uint32_t read) const {
         unsigned firsts = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The family's protocols but for NBmalloc's: LKmalloc's coalescing, Hoard's second look at a superblock's owner, arenas.
+// The family's protocols but for NBmalloc's: LKmalloc's coalescing, Hoard's second look at a superblock's owner,
+// arenas.
 #include "model.hpp"
 
 #include <allocators/hoard.hpp>
@@ -171,7 +172,8 @@ struct HoardSmallest : HoardParameters {
     static unsigned processors() { return 1; }
 };
 
-/// Three superblocks of a thread's heap; a free brings it to give the emptiest away, while another thread frees in that one.
+/// Three superblocks of a thread's heap; a free brings it to give the emptiest away, while another thread frees in that
+/// one.
 template <bool Malloc>
 struct HoardOwnerMoves {
     using Heap = Hoard<HoardSmallest>;

@@ -19,8 +19,8 @@ struct Hooks {
     static void returned() {}
 };
 
-/// As the flagship, but for f and a slack of a few blocks, so that superblocks move soon. A superblock of the largest class of one
-/// slot has eight blocks, and each two remote frees are a step, which is told.
+/// As the flagship, but for f and a slack of a few blocks, so that superblocks move soon. A superblock of the largest
+/// class of one slot has eight blocks, and each two remote frees are a step, which is told.
 using Discipline = Emptiness<16_KiB, 1, 3>;
 using Classes = FlagshipClasses;
 class Malloc : public OwnerRouted<Classes, Discipline, Hooks> {
@@ -297,7 +297,8 @@ struct RemoteAndHeir : RemoteAndAdopt<> {
 const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir",
                                                   {.executions = 400'000, .short_executions = 3'000});
 
-/// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its inbox.
+/// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its
+/// inbox.
 struct RemoteAndFirst : RemoteAndAdopt<1> {
     void finish() {
         model::as_thread(1, [&] { heap.detach(); });
@@ -307,8 +308,8 @@ struct RemoteAndFirst : RemoteAndAdopt<1> {
 const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first",
                                                     {.executions = 400'000, .short_executions = 3'000});
 
-/// A full superblock of a thread that has ended. The next one begins with a free of one of its blocks, and gets the heap with it;
-/// or with a malloc, and gives it away. Another thread frees blocks of it meanwhile.
+/// A full superblock of a thread that has ended. The next one begins with a free of one of its blocks, and gets the
+/// heap with it; or with a malloc, and gives it away. Another thread frees blocks of it meanwhile.
 template <bool Heir>
 struct FullAndNext : Base<2> {
     FullAndNext() {
@@ -334,7 +335,8 @@ const model::Kernel<FullAndNext<true>, 2> full_and_heir("flagship.heir",
 const model::Kernel<FullAndNext<false>, 2> full_and_other("flagship.heir.none",
                                                           {.executions = 400'000, .short_executions = 6'000});
 
-/// One ends, and another one begins with frees of its blocks: the heap is the first one's still, or its own, or nobody's.
+/// One ends, and another one begins with frees of its blocks: the heap is the first one's still, or its own, or
+/// nobody's.
 struct EndAndHeir : Base<1> {
     EndAndHeir() { give(0, of_one); }
     void thread(unsigned i) {
@@ -414,7 +416,8 @@ const model::Kernel<VisitAndUse<true, true, true, false, 2 * size>, 2>
 const model::Kernel<VisitAndUse<true, true, false, true, 2 * size>, 2>
     muted_several("flagship.several.no_fence", {.mute_fence = 2, .must_fail = ""});
 
-/// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the thread adds to it.
+/// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the
+/// thread adds to it.
 constexpr std::size_t gathered_size = 1_KiB;
 template <bool Fence>
 struct GatherAndVisit : Base<2, Fence, gathered_size> {
@@ -438,7 +441,8 @@ const model::Kernel<GatherAndVisit<true>, 2> gather_visit("flagship.gather.visit
                                                           {.executions = 400'000, .short_executions = 3'000});
 const model::Kernel<GatherAndVisit<true>, 2> gather_muted("flagship.gather.visit.no_fence",
                                                           {.mute_fence = 1, .must_fail = ""});
-/// Blocks of which two make a chain, one of them in a chain, which the visitor gives back: with it a step is full, and the owner is told.
+/// Blocks of which two make a chain, one of them in a chain, which the visitor gives back: with it a step is full, and
+/// the owner is told.
 constexpr std::size_t paired_size = 2_KiB;
 struct GatherAndStep : Base<2, true, paired_size> {
     static constexpr unsigned step = Discipline::remote_step_of(slot_size / paired_size);
@@ -605,12 +609,13 @@ const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.e
                                                                               .short_executions = 1'000,
                                                                               .refuse_fence = true});
 
-/// Two threads look for heaps to visit at one time: heap 0, into which thread 1 has freed much. Its own thread does what `Owner` says, and
-/// thread 1 frees more of it before it looks, if it `Frees`.
+/// Two threads look for heaps to visit at one time: heap 0, into which thread 1 has freed much. Its own thread does
+/// what `Owner` says, and thread 1 frees more of it before it looks, if it `Frees`.
 enum class Does : unsigned char { nothing, free, end };
 template <unsigned Threads>
 struct Wanted : Base<Threads> {
-    /// A heap that owes much has been visited, or is on the list still, once: nobody who was on the way to it has forgotten it.
+    /// A heap that owes much has been visited, or is on the list still, once: nobody who was on the way to it has
+    /// forgotten it.
     void finish() {
         unsigned on_list[Threads] = {};
         unsigned all = 0;
@@ -666,8 +671,8 @@ const model::Kernel<WantedByTwo<Does::free, false>, 3>
 const model::Kernel<WantedByTwo<Does::end, false>, 3>
     wanted_end("flagship.wanted.end", {.executions = 400'000, .short_executions = 3'000});
 
-/// Heap 0 is on the list still, though its thread has come by since; then others free much into it again. Who takes it off the list at
-/// that time sees that, or they put it there anew.
+/// Heap 0 is on the list still, though its thread has come by since; then others free much into it again. Who takes it
+/// off the list at that time sees that, or they put it there anew.
 struct WantedStill : Wanted<3> {
     WantedStill() {
         give(0, of_one);
@@ -753,7 +758,8 @@ const model::Kernel<Fork<true, false>, 2> fenced_fork("flagship.fenced.fork", {.
                                                                                .short_executions = 1'000,
                                                                                .refuse_fence = true});
 
-/// What a fork has left without an owner is adopted by one thread, that needs it or not, while another one frees its blocks.
+/// What a fork has left without an owner is adopted by one thread, that needs it or not, while another one frees its
+/// blocks.
 template <bool Needed>
 struct Orphaned : Base<2> {
     Orphaned() {
@@ -789,8 +795,8 @@ const model::Kernel<Orphaned<true>, 2> orphaned("flagship.orphaned",
 const model::Kernel<Orphaned<false>, 2>
     orphaned_for_others("flagship.orphaned.others", {.executions = 400'000, .short_executions = 3'000});
 
-/// A fork while a thread adds to a chain. What of it is sound is not lost, and nothing is free twice. Where it gives the chain
-/// back, that may be on its own in the list, or in front of others.
+/// A fork while a thread adds to a chain. What of it is sound is not lost, and nothing is free twice. Where it gives
+/// the chain back, that may be on its own in the list, or in front of others.
 template <bool Alone>
 struct GatherAndFork : Base<2, true, gathered_size> {
     GatherAndFork() {
@@ -823,8 +829,8 @@ const model::Kernel<GatherAndFork<false>, 2> gather_fork("flagship.gather.fork",
 const model::Kernel<GatherAndFork<true>, 2>
     gather_fork_alone("flagship.gather.fork.alone", {.executions = 400'000, .short_executions = 2'000});
 
-/// The inbox alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed is
-/// taken, with what was behind it.
+/// The inbox alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed
+/// is taken, with what was behind it.
 template <bool Close>
 struct InboxKernel : Base<2> {
     Inbox inbox;
@@ -869,8 +875,8 @@ struct InboxKernel : Base<2> {
 const model::Kernel<InboxKernel<true>, 2> inbox_close("flagship.inbox.close");
 const model::Kernel<InboxKernel<false>, 2> inbox_take("flagship.inbox.take");
 
-/// The thresholds alone. With fewer live blocks than a step: who frees the last one tells somebody, or who lets the superblock
-/// go has seen it free, and uses its memory.
+/// The thresholds alone. With fewer live blocks than a step: who frees the last one tells somebody, or who lets the
+/// superblock go has seen it free, and uses its memory.
 struct LetGo : Base<2> {
     bool told = false;
     LetGo() { give(0, 1); }
@@ -887,8 +893,8 @@ struct LetGo : Base<2> {
 };
 const model::Kernel<LetGo, 2> let_go("flagship.notice.let_go");
 
-/// A superblock of nobody goes to a heap that was not known before, and two free into it: who finds the heap's number in the
-/// word, in whatever way, finds its inbox.
+/// A superblock of nobody goes to a heap that was not known before, and two free into it: who finds the heap's number
+/// in the word, in whatever way, finds its inbox.
 struct NumberAndInbox : Base<1> {
     static constexpr unsigned number = 7;
     Inbox inbox;
@@ -926,8 +932,8 @@ struct NumberAndInbox : Base<1> {
 };
 const model::Kernel<NumberAndInbox, 3> number_and_inbox("flagship.notice.number");
 
-/// The owner takes two notices in, one after the other; meanwhile one of the two superblocks goes into the inbox again, and the
-/// other one must not be forgotten.
+/// The owner takes two notices in, one after the other; meanwhile one of the two superblocks goes into the inbox again,
+/// and the other one must not be forgotten.
 struct TakeAndTell : Base<2> {
     TakeAndTell() : TakeAndTell(8, 12) {}
     TakeAndTell(unsigned first, unsigned end) {
@@ -1001,7 +1007,8 @@ struct TakeAndStep : Base<2> {
 };
 const model::Kernel<TakeAndStep, 2> take_and_step("flagship.notice.step");
 
-/// A visitor takes the superblock that malloc finds, uses it, and puts it back: what it did is seen by who finds it again.
+/// A visitor takes the superblock that malloc finds, uses it, and puts it back: what it did is seen by who finds it
+/// again.
 struct PutBack : Base<2> {
     PutBack() {
         give(0, 3);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// First-class heaps, src/malloc's own source over the malloc: blocks that another thread frees, superblocks that become empty, long
-// blocks, the list of all heaps, figures, and fork. And rows of heaps of which each thread has one (HashedHeaps).
+// First-class heaps, src/malloc's own source over the malloc: blocks that another thread frees, superblocks that become
+// empty, long blocks, the list of all heaps, figures, and fork. And rows of heaps of which each thread has one
+// (HashedHeaps).
 #include "model.hpp"
 
 #include <src/malloc/first_class.hpp>
@@ -267,7 +268,8 @@ struct Figures : FirstClass {
 };
 const model::Kernel<Figures, 2> figures("heap.figures", {.executions = 400'000, .short_executions = 3'000});
 
-/// A fork, by a thread that has all heaps then, while another one uses one, or destroys it. `Child`: what comes of it there.
+/// A fork, by a thread that has all heaps then, while another one uses one, or destroys it. `Child`: what comes of it
+/// there.
 template <bool Child, bool Destroy>
 struct ForkedHeap : FirstClass {
     ForkedHeap() : FirstClass(3) {}
@@ -328,7 +330,8 @@ const model::Kernel<ForkedHeap<true, true>, 2>
 
 using Lists = Compose<StaticBufferHeap<1_KiB>, Freelist>;
 
-/// A row of heaps, one of which all threads share, and a row in which each may have its own. Blocks go from thread to thread.
+/// A row of heaps, one of which all threads share, and a row in which each may have its own. Blocks go from thread to
+/// thread.
 template <class Heaps>
 struct Row {
     static constexpr std::size_t block = 48;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Late reads: a relaxed load that reads what another thread stores only later (load buffering). The steps of a thread are taken
-// in program order, so such a load is tried once more: the execution is run again in the same order, and the load has the
-// value that was stored later. The execution counts if that store is made then,
-//   - by the same thread, which has read and stored the same until there as it did when the load read something old: what the
-//     load reads does not decide over the store, and no value comes out of thin air; and
-//   - the load does not happen before the store, nobody who comes behind the load has looked at the location since, and its
-//     thread has passed no fence.
+// Late reads: a relaxed load that reads what another thread stores only later (load buffering). The steps of a thread
+// are taken in program order, so such a load is tried once more: the execution is run again in the same order, and the
+// load has the value that was stored later. The execution counts if that store is made then,
+//   - by the same thread, which has read and stored the same until there as it did when the load read something old:
+//     what the load reads does not decide over the store, and no value comes out of thin air; and
+//   - the load does not happen before the store, nobody who comes behind the load has looked at the location since, and
+//     its thread has passed no fence.
 // From then on, who comes behind the load reads nothing older than the store. Each late read is tried alone.
 #pragma once
 

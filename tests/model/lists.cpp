@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lock-free lists of sync/: pushes and pops against each other, with things that go and come back (ABA); and the lock
-// that spins.
+// The lock-free lists of sync/: pushes and pops against each other, with things that go and come back (ABA); and the
+// lock that spins.
 #include "model.hpp"
 
 #include <cairn/run/spare_runs.hpp>
@@ -82,7 +82,8 @@ struct StackBase {
     }
 };
 
-/// Runs that are put into a place and taken from it: whoever has one has it alone, and sees what the one before did to it.
+/// Runs that are put into a place and taken from it: whoever has one has it alone, and sees what the one before did to
+/// it.
 struct Spares {
     OwnerLine runs[2]{};
     SpareRuns spares;
@@ -115,8 +116,8 @@ struct Spares {
 const model::Kernel<Spares, 2> spares_two("spares.two");
 const model::Kernel<Spares, 3> spares_three("spares.three");
 
-/// Long runs in places of their own, for both of which there is no room beside a third one, while a place is emptied: they never have
-/// more than they may, and what lies there has room.
+/// Long runs in places of their own, for both of which there is no room beside a third one, while a place is emptied:
+/// they never have more than they may, and what lies there has room.
 struct LongSpares {
     static constexpr unsigned third = 2;
     OwnerLine runs[third + 1]{};
@@ -158,8 +159,8 @@ struct LongSpares {
 };
 const model::Kernel<LongSpares, 3> spares_long("spares.long", {.outcomes = "none, one"});
 
-/// A long run goes to where the last one of its thread has left room, while that room is left: by who empties all places, or by a thread
-/// with the same place that frees a long run as the first of its kind.
+/// A long run goes to where the last one of its thread has left room, while that room is left: by who empties all
+/// places, or by a thread with the same place that frees a long run as the first of its kind.
 template <bool Emptied>
 struct LongSpareAgain : LongSpares {
     LongSpareAgain() {

@@ -74,7 +74,8 @@ const model::Kernel<Asymmetric<false>, 2> sb_l("litmus.sb.light_fence_alone",
 const model::Kernel<Asymmetric<true>, 2> sb_m("litmus.sb.membarrier_muted",
                                               {.mute_fence = 1, .outcomes = ALL_FOUR, .compare = true});
 
-/// A fence that another thread makes this one pass comes between two loads, the first of which reads what a third thread stores.
+/// A fence that another thread makes this one pass comes between two loads, the first of which reads what a third
+/// thread stores.
 struct FenceBetweenReads : Two {
     void thread(unsigned i) {
         if (i == 0) {
@@ -92,8 +93,8 @@ struct FenceBetweenReads : Two {
 const model::Kernel<FenceBetweenReads, 3> fb("litmus.membarrier.between_reads",
                                              {.outcomes = ALL_FOUR, .compare = true});
 
-/// Of the two threads that a membarrier makes pass a fence, either may be the first: the one that is looks at what the other
-/// stores, or the other way round.
+/// Of the two threads that a membarrier makes pass a fence, either may be the first: the one that is looks at what the
+/// other stores, or the other way round.
 template <unsigned Step>
 struct FencesInAnyOrder : Two {
     std::atomic<int> z{0};
@@ -417,8 +418,8 @@ struct Plain {
 const model::Kernel<Plain<memory_order_release>, 2> plain("litmus.plain", {});
 const model::Kernel<Plain<memory_order_relaxed>, 2> plain_r("litmus.plain.race", {.must_fail = "a race"});
 
-/// Who spins without saying so. As long as the other thread has not come to its store, each look is in vain, or moves a counter; with
-/// `Comes` it comes to it, and the execution ends.
+/// Who spins without saying so. As long as the other thread has not come to its store, each look is in vain, or moves a
+/// counter; with `Comes` it comes to it, and the execution ends.
 template <bool Comes, bool Counts>
 struct Spins {
     std::atomic<int> flag{0}, counter{0};
@@ -488,8 +489,8 @@ const model::Kernel<Unmapped<true, true>, 2> moved_used("litmus.moved.used",
 const model::Kernel<Unmapped<false, true>, 2> unmapped_used("litmus.unmapped",
                                                             {.must_fail = "memory that was unmapped"});
 
-/// Programs by chance: three threads of two or three steps on two locations, in all orders. With reduction they have the
-/// same outcomes as without.
+/// Programs by chance: three threads of two or three steps on two locations, in all orders. With reduction they have
+/// the same outcomes as without.
 struct Chance {
     std::atomic<int> at[2] = {0, 0};
     int seen[3][3] = {};

@@ -171,7 +171,8 @@ Report explore(const AnyKernel &kernel, const Options &options, const Settings &
     return report;
 }
 
-/// What is not explored to its end has been explored where the last steps differ. Others by chance besides, a quarter as many.
+/// What is not explored to its end has been explored where the last steps differ. Others by chance besides, a quarter
+/// as many.
 void explore_more(const AnyKernel &kernel, Options options, Settings settings, Report &report) {
     settings.limit = (report.complete + report.repeats) / 4;
     options.explore = Explore::random;

@@ -257,8 +257,8 @@ public:
         }
     }
 
-    /// The newest message of the location was read by `thread` before it was made, when its clock was `clock`: who comes behind
-    /// that reads nothing older.
+    /// The newest message of the location was read by `thread` before it was made, when its clock was `clock`: who
+    /// comes behind that reads nothing older.
     void was_read_by(unsigned thread, std::uint32_t clock, unsigned location) {
         const Message &m = newest(location);
         const auto raise = [&](View &view) {

@@ -11,7 +11,8 @@
 //   };
 //   const model::Kernel<MessagePassing, 2> mp("litmus.mp", {.outcomes = "0 1"});
 //
-// An object is made once, before the first execution, and is back in that state at the start of each. So is static data.
+// An object is made once, before the first execution, and is back in that state at the start of each. So is static
+// data.
 #pragma once
 
 #include <cstddef>
@@ -85,8 +86,8 @@ std::uint64_t seed();
 /// In a thread: from now on it is alone, as in the child of a fork; the others have stopped wherever they were.
 void fork_alone();
 
-/// In the constructor or in finish(): with the thread-local data of a thread. Those that it leaves in the constructor are
-/// the thread's at the start of each execution.
+/// In the constructor or in finish(): with the thread-local data of a thread. Those that it leaves in the constructor
+/// are the thread's at the start of each execution.
 void as_thread(unsigned i, void (*f)(void *), void *argument);
 template <class F>
 void as_thread(unsigned i, F f) {

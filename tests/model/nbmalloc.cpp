@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// NBmalloc: its heap of two blocks a superblock, and then its parts alone: moves against each other and against searches,
-// and the list of superblocks that found no room.
+// NBmalloc: its heap of two blocks a superblock, and then its parts alone: moves against each other and against
+// searches, and the list of superblocks that found no room.
 #include "model.hpp"
 
 #include <allocators/nbmalloc.hpp>
@@ -386,8 +386,8 @@ struct NbCrowded : NbSmallest {
     static constexpr std::size_t global_flat_set = 0;
 };
 
-/// A superblock is full by now, and still on the list of those that found no room: while one thread takes it from there,
-/// others free its blocks. It must not be forgotten.
+/// A superblock is full by now, and still on the list of those that found no room: while one thread takes it from
+/// there, others free its blocks. It must not be forgotten.
 struct NbOverflow {
     using Keeper = NbKeeper<NbCrowded>;
     using Layout = Keeper::Layout;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Presence: owner and visitors of sync/presence.hpp, V1 to V8 against O1 to O4 of docs/visits.md. Without either heavy fence
-// a failure is found.
+// Presence: owner and visitors of sync/presence.hpp, V1 to V8 against O1 to O4 of docs/visits.md. Without either heavy
+// fence a failure is found.
 #include "model.hpp"
 
 #include <cairn/sync/presence.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Long blocks: runs of slots (LargeHeap), those that wait for their thread, mappings (HugeHeap, with its table and its cache), against
-// each other and against what gives memory back. At the end of each execution everything is freed, and nothing may be missing.
+// Long blocks: runs of slots (LargeHeap), those that wait for their thread, mappings (HugeHeap, with its table and its
+// cache), against each other and against what gives memory back. At the end of each execution everything is freed, and
+// nothing may be missing.
 #include "model.hpp"
 
 #include <cairn/core/statistics.hpp>
@@ -230,8 +231,8 @@ const model::Kernel<LargePurged<false, false>, 2>
 const model::Kernel<LargePurged<false, true>, 2>
     large_purge_clock("large.purge.clock", {.executions = 400'000, .short_executions = 3'000});
 
-/// A large heap grows by a huge page, which is nobody's while the kernel makes it; the other thread grows too, or gives back what
-/// lies free.
+/// A large heap grows by a huge page, which is nobody's while the kernel makes it; the other thread grows too, or gives
+/// back what lies free.
 template <bool Malloc>
 struct LargeHugeStep : Large {
     LargeHugeStep() : Large(0) {
@@ -370,7 +371,8 @@ struct HugeTwice : Huge {
 };
 const model::Kernel<HugeTwice, 2> huge_twice("huge.twice", {.reuses = true});
 
-/// The sizes of two blocks, one of which another thread frees, as a program must not: the answer is of before or after that.
+/// The sizes of two blocks, one of which another thread frees, as a program must not: the answer is of before or after
+/// that.
 struct HugeSize : Huge {
     char *const p = blocks[0];
     void thread(unsigned i) {

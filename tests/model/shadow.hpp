@@ -182,7 +182,8 @@ public:
 
     enum Access { plain_read = 0, plain_write = 1, atomic_read = 2, atomic_write = 3 };
 
-    /// Whether an access of `thread` at most 16 bytes long meets one that nothing orders before it: that thread, else -1.
+    /// Whether an access of `thread` at most 16 bytes long meets one that nothing orders before it: that thread, else
+    /// -1.
     int access(unsigned thread, const View &now, std::uintptr_t address, std::size_t size, Access kind) {
         if (!watches(address)) {
             return -1;
@@ -239,8 +240,8 @@ public:
 private:
     static constexpr std::size_t block_size = 256;
 
-    /// The last accesses of one thread and kind, by byte. Few have more than two times in eight bytes; then the oldest is
-    /// forgotten.
+    /// The last accesses of one thread and kind, by byte. Few have more than two times in eight bytes; then the oldest
+    /// is forgotten.
     struct Cell {
         std::uint32_t clock[3] = {};
         std::uint8_t mask[3] = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sites: where in the program its atomic operations stand, and which of them are to have a weaker order than they ask for
-// (mutants.py).
+// Sites: where in the program its atomic operations stand, and which of them are to have a weaker order than they ask
+// for (mutants.py).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SmallProgram: two or three threads of a few atomic operations on two or three places, which a number decides. axioms.cpp runs
-// it under the checker, and axioms.hpp says what C++20 lets come out.
+// SmallProgram: two or three threads of a few atomic operations on two or three places, which a number decides.
+// axioms.cpp runs it under the checker, and axioms.hpp says what C++20 lets come out.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,9 @@ struct SmallProgram {
     unsigned length[most_threads] = {};
     Operation operations[most_threads][most_operations];
 
-    /// The programs of seed 1 find two mistakes that the checker had, each by one of the first 250: a load that was taken for able
-    /// to go before the store that it reads, and a membarrier that came to the threads in the order of their numbers.
+    /// The programs of seed 1 find two mistakes that the checker had, each by one of the first 250: a load that was
+    /// taken for able to go before the store that it reads, and a membarrier that came to the threads in the order of
+    /// their numbers.
     static constexpr std::uint64_t salt = 15;
 
     static constexpr unsigned threads_of(unsigned number) { return number % 4 == 0 ? 2 : 3; }

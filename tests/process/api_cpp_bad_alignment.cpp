@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// operator new for an alignment that is no power of two: std::bad_alloc or nullptr, as libstdc++ has it, and not a block that
-// is too short. The new-handler is not asked, who could do nothing about it.
+// operator new for an alignment that is no power of two: std::bad_alloc or nullptr, as libstdc++ has it, and not a
+// block that is too short. The new-handler is not asked, who could do nothing about it.
 #include "process_test.hpp"
 
 #include <new>

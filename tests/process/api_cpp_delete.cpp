@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Each form of operator delete frees what the form of operator new that it belongs to gave: the next one gets that block.
-// Those that take an alignment keep it.
+// Each form of operator delete frees what the form of operator new that it belongs to gave: the next one gets that
+// block. Those that take an alignment keep it.
 #include "process_test.hpp"
 
 #include <new>

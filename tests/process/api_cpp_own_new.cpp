@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that replaces the four forms of operator new and delete which the standard lets the others go through, and none of the others:
-// all of them reach the program's own, and the form that does not throw gives null where the program's throws.
+// A program that replaces the four forms of operator new and delete which the standard lets the others go through, and
+// none of the others: all of them reach the program's own, and the form that does not throw gives null where the
+// program's throws.
 #include "process_test.hpp"
 
 #include <algorithm>

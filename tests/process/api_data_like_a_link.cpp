@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks whose first word could be the link of a free one, by its upper half or all of it, are live nevertheless: their size is known,
-// they grow, and they are freed once, by whichever thread.
+// Blocks whose first word could be the link of a free one, by its upper half or all of it, are live nevertheless: their
+// size is known, they grow, and they are freed once, by whichever thread.
 #include "process_test.hpp"
 
 #include <malloc.h>

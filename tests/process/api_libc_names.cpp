@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program with a malloc of its own over glibc's other names: the rest of the family frees, resizes and measures its blocks,
-// and free under its other name takes what the rest hands out. Each other name does what the name itself does.
+// A program with a malloc of its own over glibc's other names: the rest of the family frees, resizes and measures its
+// blocks, and free under its other name takes what the rest hands out. Each other name does what the name itself does.
 #include "process_test.hpp"
 
 #include <dlfcn.h>

@@ -8,8 +8,8 @@
 
 using namespace process_test;
 
-/// A byte for each place; the block's every byte is written where it is short, samples where it is long: beyond a MiB of every
-/// third page, as there the kernel takes most of the time.
+/// A byte for each place; the block's every byte is written where it is short, samples where it is long: beyond a MiB
+/// of every third page, as there the kernel takes most of the time.
 static unsigned char expected(std::size_t at, unsigned seed) {
     return static_cast<unsigned char>((at * 31 + at / 251 + seed) & 0xff);
 }

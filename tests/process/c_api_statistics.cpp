@@ -40,7 +40,8 @@ void figures_move() {
     CHECK(statistics().heaps_peak >= 2);
 }
 
-/// The threads' heaps hand their superblocks, which are not empty, to the global heap, and the next thread gets them there.
+/// The threads' heaps hand their superblocks, which are not empty, to the global heap, and the next thread gets them
+/// there.
 void superblocks_move() {
     constexpr unsigned count = 20;
     static void *blocks[count];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The kernel fails to move a huge block after it has unmapped the place where it was to go, and another thread gets a part
-// of that place, or all of it: it keeps it. Where the kernel fails before that, the place goes back. The block goes on with its
-// contents.
+// The kernel fails to move a huge block after it has unmapped the place where it was to go, and another thread gets a
+// part of that place, or all of it: it keeps it. Where the kernel fails before that, the place goes back. The block
+// goes on with its contents.
 #include "process_test.hpp"
 #include "works_library_code.hpp"
 

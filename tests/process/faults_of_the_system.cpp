@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Limits of a process: address space from 64 MB up, the last of the 65,530 mappings that the kernel allows, huge pages
-// forbidden and wanted, and asked for where the option says. Each holds from the start of a process of its own; contents
-// stay, refusals are NULL and ENOMEM, and once the limit is gone everything can be had. With --all in finer steps.
+// forbidden and wanted, and asked for where the option says. Each holds from the start of a process of its own;
+// contents stay, refusals are NULL and ENOMEM, and once the limit is gone everything can be had. With --all in finer
+// steps.
 #include "faults_work.hpp"
 
 #include <sys/mman.h>
@@ -90,7 +91,8 @@ bool huge_pages_asked_for(const void *p) {
     failed(__FILE__, __LINE__, "a mapping that p is in");
 }
 
-/// Of `growth`: for none that lasts. Of `dense`: for huge blocks only, which are used as a whole. Before any memory is there that has been in other use.
+/// Of `growth`: for none that lasts. Of `dense`: for huge blocks only, which are used as a whole. Before any memory is
+/// there that has been in other use.
 void look_at_huge_pages(const char *option) {
     if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) {
         return;

@@ -215,7 +215,8 @@ inline std::atomic<bool> release{false};
 
 inline pthread_t main_thread;
 
-/// Holds its heap, asleep, until the others have freed what it allocated; where no thread is to be had, there are no others.
+/// Holds its heap, asleep, until the others have freed what it allocated; where no thread is to be had, there are no
+/// others.
 inline void sleeping_owner(unsigned i) {
     allocate_for_others(i);
     release = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // library: hardened
 //
-// The children of one process get blocks at places of their own, which neither the others nor their parent can tell from theirs.
+// The children of one process get blocks at places of their own, which neither the others nor their parent can tell
+// from theirs.
 #include "process_test.hpp"
 
 #include <array>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// First-class heaps: the memory of one that is destroyed goes back within a second, without further calls, and though no other
-// block was allocated.
-// link: so
+// First-class heaps: the memory of one that is destroyed goes back within a second, without further calls, and though
+// no other block was allocated. link: so
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

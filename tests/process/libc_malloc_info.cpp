@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// malloc_info: the XML of glibc's form, with the figures of mallinfo2; other options than 0 are refused, and where nothing can
-// be written is not well.
+// malloc_info: the XML of glibc's form, with the figures of mallinfo2; other options than 0 are refused, and where
+// nothing can be written is not well.
 #include "process_test.hpp"
 
 #include <cerrno>

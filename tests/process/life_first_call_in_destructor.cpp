@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A thread whose first malloc comes from a destructor while it ends: in whatever round that is, and whether its key is older or
-// younger than the malloc's own (then nothing of the malloc's has a turn after it), the block is good, and 3,000 such threads
-// of each kind do not use up heaps or memory. Nor do the malloc's other threads lose theirs: one sleeps all the while.
+// A thread whose first malloc comes from a destructor while it ends: in whatever round that is, and whether its key is
+// older or younger than the malloc's own (then nothing of the malloc's has a turn after it), the block is good, and
+// 3,000 such threads of each kind do not use up heaps or memory. Nor do the malloc's other threads lose theirs: one
+// sleeps all the while.
 #include "process_test.hpp"
 
 #include <semaphore.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Two children of one process get blocks at the same addresses, but what malloc writes into a free one is not the same, nor what their
-// parent finds there: who can read one process's memory learns nothing that helps to forge a link in another one.
+// Two children of one process get blocks at the same addresses, but what malloc writes into a free one is not the same,
+// nor what their parent finds there: who can read one process's memory learns nothing that helps to forge a link in
+// another one.
 #include "process_test.hpp"
 
 #include <sys/wait.h>

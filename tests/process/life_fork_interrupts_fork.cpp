@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// fork in a signal handler that has interrupted fork: the one that interrupts must not wait for what the other holds. One signal
-// for each fork, some microseconds after its start: with a timer that goes on by itself, a machine where a fork takes longer than
-// the time between two signals would do nothing but handle them.
+// fork in a signal handler that has interrupted fork: the one that interrupts must not wait for what the other holds.
+// One signal for each fork, some microseconds after its start: with a timer that goes on by itself, a machine where a
+// fork takes longer than the time between two signals would do nothing but handle them.
 #include "process_test.hpp"
 
 #include <csignal>

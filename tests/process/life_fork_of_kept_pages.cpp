@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A program keeps pages of its blocks from its children (MADV_DONTFORK), as those do whose blocks a network card reads: the child of a fork,
-// which has not got them, ends in order. Blocks of a thread that is still there, and of one that has ended, lie free around.
+// A program keeps pages of its blocks from its children (MADV_DONTFORK), as those do whose blocks a network card reads:
+// the child of a fork, which has not got them, ends in order. Blocks of a thread that is still there, and of one that
+// has ended, lie free around.
 #include "process_test.hpp"
 
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The child of a fork has its parent's number, as the first process of a PID namespace has that forks the first one of
-// another: it uses the heap as any child does. Other threads of the parent allocate and free each other's blocks meanwhile.
+// another: it uses the heap as any child does. Other threads of the parent allocate and free each other's blocks
+// meanwhile.
 #include "process_test.hpp"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// main ends by pthread_exit, as the last thread or before others, in a process that was large enough for the purger's thread: that
-// one does not keep the process.
+// main ends by pthread_exit, as the last thread or before others, in a process that was large enough for the purger's
+// thread: that one does not keep the process.
 #include "process_test.hpp"
 
 #include <sys/wait.h>

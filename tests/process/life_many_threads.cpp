@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// 1,200 threads at one time, each with blocks; all end, and the next 1,200 need no more memory than they did. Of the first ones some may
-// wait so long, on a busy machine, that others take from their heaps what they do not use.
+// 1,200 threads at one time, each with blocks; all end, and the next 1,200 need no more memory than they did. Of the
+// first ones some may wait so long, on a busy machine, that others take from their heaps what they do not use.
 #include "process_test.hpp"
 
 using namespace process_test;

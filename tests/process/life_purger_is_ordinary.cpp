@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A thread that runs before all others makes the process so large that the purger's thread is made: that one has no such priority.
-// Where nobody may have one there is nothing to look at.
+// A thread that runs before all others makes the process so large that the purger's thread is made: that one has no
+// such priority. Where nobody may have one there is nothing to look at.
 #include "life_purger_thread.hpp"
 
 #include <sched.h>

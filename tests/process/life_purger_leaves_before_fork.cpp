@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A program of one thread that forks has one then: the purger leaves before, whether it sleeps or has little to do. What is free later
-// goes back all the same, by the call that frees, or by another purger where memory grows. A program that has threads keeps its purger.
+// A program of one thread that forks has one then: the purger leaves before, whether it sleeps or has little to do.
+// What is free later goes back all the same, by the call that frees, or by another purger where memory grows. A program
+// that has threads keeps its purger.
 #include "life_purger_thread.hpp"
 
 #include <sys/wait.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A child of vfork has the memory of its parent until it ends or loads another program. If it is the one who makes the process so large that
-// there should be a purger, the parent makes it later, and what the child has allocated goes back as well.
+// A child of vfork has the memory of its parent until it ends or loads another program. If it is the one who makes the
+// process so large that there should be a purger, the parent makes it later, and what the child has allocated goes back
+// as well.
 #include "life_purger_thread.hpp"
 
 #include <sys/wait.h>

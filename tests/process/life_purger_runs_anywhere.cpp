@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A thread that is bound to one processor makes the process so large that the purger's thread is made: that one runs wherever the first
-// thread may. Where there is one processor there is nothing to look at.
+// A thread that is bound to one processor makes the process so large that the purger's thread is made: that one runs
+// wherever the first thread may. Where there is one processor there is nothing to look at.
 #include "life_purger_thread.hpp"
 
 #include <sched.h>

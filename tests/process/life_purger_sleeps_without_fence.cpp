@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// membarrier is taken away while threads sleep that have memory, of which others free most: nobody can take it from them before they come by,
-// and the purger does not try again and again.
+// membarrier is taken away while threads sleep that have memory, of which others free most: nobody can take it from
+// them before they come by, and the purger does not try again and again.
 #include "life_purger_thread.hpp"
 #include "works_filter.hpp"
 

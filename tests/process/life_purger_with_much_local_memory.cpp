@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A thread's stack has the program's thread-local memory in it. However much that is, there is a purger, with room enough for
-// what it does.
+// A thread's stack has the program's thread-local memory in it. However much that is, there is a purger, with room
+// enough for what it does.
 #include "life_purger_thread.hpp"
 
 using namespace process_test;

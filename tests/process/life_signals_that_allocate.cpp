@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Handlers that allocate, where C allows it: they interrupt no function of malloc's. By raise, by a fault of the program's
-// own, and asynchronously while a thread waits for a signal or computes; other threads allocate all the while.
+// Handlers that allocate, where C allows it: they interrupt no function of malloc's. By raise, by a fault of the
+// program's own, and asynchronously while a thread waits for a signal or computes; other threads allocate all the
+// while.
 #include "process_test.hpp"
 
 #include <atomic>

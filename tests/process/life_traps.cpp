@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A sandbox that traps system calls and answers them in a handler of SIGSYS: what this malloc calls in the purger's thread is answered as
-// well, and so is what libc calls in the middle of a fork. The kernel ends a process that holds such a signal back.
+// A sandbox that traps system calls and answers them in a handler of SIGSYS: what this malloc calls in the purger's
+// thread is answered as well, and so is what libc calls in the middle of a fork. The kernel ends a process that holds
+// such a signal back.
 #include "life_purger_thread.hpp"
 #include "works_filter.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program of one thread may enter user namespaces, which the kernel allows to no other: the purger leaves, with little to do or with
-// much, and another one comes when memory grows. What is refused for another reason is refused.
+// A program of one thread may enter user namespaces, which the kernel allows to no other: the purger leaves, with
+// little to do or with much, and another one comes when memory grows. What is refused for another reason is refused.
 #include "life_purger_thread.hpp"
 
 #include <cerrno>

@@ -44,7 +44,8 @@ inline void use_in_turn() {
     }
 }
 
-/// 96 MiB of the first size, all freed, then as much of the next one, and so on: the peak is no more than 1.5 times what was live.
+/// 96 MiB of the first size, all freed, then as much of the next one, and so on: the peak is no more than 1.5 times
+/// what was live.
 template <std::size_t N>
 void check_peak_of(const std::size_t (&sizes)[N]) {
     constexpr std::size_t total = 96 * MiB;

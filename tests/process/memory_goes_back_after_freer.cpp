@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the main thread allocated, and another one freed and ended, goes back too, though the main thread, which alone has a heap
-// then, makes no call: others told it of all that before they ended.
+// What the main thread allocated, and another one freed and ended, goes back too, though the main thread, which alone
+// has a heap then, makes no call: others told it of all that before they ended.
 #include "process_test.hpp"
 
 using namespace process_test;

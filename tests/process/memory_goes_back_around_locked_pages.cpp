@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program locks pages of its blocks and frees them without unlocking: the kernel leaves those pages where they are. All others go
-// back, by the clock and by malloc_trim; and the purger does not look again and again.
+// A program locks pages of its blocks and frees them without unlocking: the kernel leaves those pages where they are.
+// All others go back, by the clock and by malloc_trim; and the purger does not look again and again.
 #include "life_purger_thread.hpp"
 
 #include <malloc.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The child of a fork frees the 512 MiB that it has inherited, of the thread that forks and of another, and calls no more: a
-// second later no more than 32 MiB are resident, though it has no helper thread. One that goes on with bursts has got one. And one whose
-// parent has but small blocks, all of a thread that the child has not got, and that never allocates, gives that back as well.
+// The child of a fork frees the 512 MiB that it has inherited, of the thread that forks and of another, and calls no
+// more: a second later no more than 32 MiB are resident, though it has no helper thread. One that goes on with bursts
+// has got one. And one whose parent has but small blocks, all of a thread that the child has not got, and that never
+// allocates, gives that back as well.
 #include "process_test.hpp"
 
 #include <sys/stat.h>

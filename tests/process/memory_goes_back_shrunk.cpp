@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What realloc cuts off goes back, without a further call: of long blocks and of huge ones, much or a little more than a half.
+// What realloc cuts off goes back, without a further call: of long blocks and of huge ones, much or a little more than
+// a half.
 #include "process_test.hpp"
 
 using namespace process_test;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads that have freed all that they had, a block or two of many size classes each, and sleep: their bins keep little.
+// Threads that have freed all that they had, a block or two of many size classes each, and sleep: their bins keep
+// little.
 #include "process_test.hpp"
 
 #include <semaphore.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A process that has grown to 48 MiB goes on by huge pages, one at a time, where the kernel has them: what it has is in some, and that
-// takes no more memory. When all is freed it goes back and stays away. Not below, not if the option says so, nor in a process that
-// may not have any.
+// A process that has grown to 48 MiB goes on by huge pages, one at a time, where the kernel has them: what it has is in
+// some, and that takes no more memory. When all is freed it goes back and stays away. Not below, not if the option says
+// so, nor in a process that may not have any.
 #include "process_test.hpp"
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ulimit-v: 98304
 //
-// At the limit of address space long blocks of coarse alignment, which fit into no window of the heap's, while another thread's mapping
-// comes and goes: what is refused at one moment may be had at the next. Each is good, or refused.
+// At the limit of address space long blocks of coarse alignment, which fit into no window of the heap's, while another
+// thread's mapping comes and goes: what is refused at one moment may be had at the next. Each is good, or refused.
 #include "process_test.hpp"
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ulimit-v: 1048576
 //
-// All address space is in what was freed, and several threads ask at once for long blocks, which there is room for: none is
-// refused because another one was giving that address space back.
+// All address space is in what was freed, and several threads ask at once for long blocks, which there is room for:
+// none is refused because another one was giving that address space back.
 #include "memory_fill.hpp"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// At a limit on address space a malloc that is refused asks the kernel for memory some dozens of times, not hundreds: smaller and smaller
-// parts in few steps, at no more places than may have another answer.
+// At a limit on address space a malloc that is refused asks the kernel for memory some dozens of times, not hundreds:
+// smaller and smaller parts in few steps, at no more places than may have another answer.
 #include "faults_injector.hpp"
 
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ulimit-v: 262144
 //
-// All memory is in use but for as much as realloc asks for: a block that grows by little gets that, though no more is there for its
-// next step.
+// All memory is in use but for as much as realloc asks for: a block that grows by little gets that, though no more is
+// there for its next step.
 #include "process_test.hpp"
 
 #include <iterator>

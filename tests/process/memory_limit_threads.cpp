@@ -15,7 +15,8 @@ int main() {
     constexpr int rounds = 10;
     static std::size_t counts[rounds][2];
     std::atomic<int> started{0};
-    // The same two threads in all rounds: what was freed keeps its address space, in which there may be no room for another stack.
+    // The same two threads in all rounds: what was freed keeps its address space, in which there may be no room for
+    // another stack.
     in_threads(2, [&](unsigned i) {
         for (int round = 0; round < rounds; ++round) {
             // Nor is there if one has all of the memory before the other is there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that locks all of its memory, as those do that have to answer in time, has resident what Cairn may use: that is
-// little more than what its threads have allocated.
+// A program that locks all of its memory, as those do that have to answer in time, has resident what Cairn may use:
+// that is little more than what its threads have allocated.
 #include "process_test.hpp"
 
 #include <atomic>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ulimit-v: 131072
 //
-// The C++ runtime comes with a library that a C program loads: its operator new that finds no memory calls its new-handler and
-// throws, and the nothrow forms return nullptr. This program is without one, so that it calls and throws by what it looks up.
+// The C++ runtime comes with a library that a C program loads: its operator new that finds no memory calls its
+// new-handler and throws, and the nothrow forms return nullptr. This program is without one, so that it calls and
+// throws by what it looks up.
 #include "process_test.hpp"
 
 #include <dlfcn.h>

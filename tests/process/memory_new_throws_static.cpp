@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // link: static
 //
-// operator new throws std::bad_alloc in a static program, of which the C++ runtime's own function that throws it is no part.
+// operator new throws std::bad_alloc in a static program, of which the C++ runtime's own function that throws it is no
+// part.
 #include "process_test.hpp"
 
 #include <new>

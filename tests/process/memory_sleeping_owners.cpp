@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads that sleep keep little, whoever frees their blocks: a ring in which one works at a time, each freeing what the one
-// before it has allocated. With membarrier, and in a process that never had it.
+// Threads that sleep keep little, whoever frees their blocks: a ring in which one works at a time, each freeing what
+// the one before it has allocated. With membarrier, and in a process that never had it.
 #include "works_filter.hpp"
 
 #include <semaphore.h>

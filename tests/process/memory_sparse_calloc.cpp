@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// calloc of blocks of which the program uses a few pages: in memory that was used before these stay few; where all was written, the
-// next block reads as zero all the same.
+// calloc of blocks of which the program uses a few pages: in memory that was used before these stay few; where all was
+// written, the next block reads as zero all the same.
 #include "process_test.hpp"
 
 using namespace process_test;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads that take turns with little memory, a long block among the others now and then: superblocks get what long blocks had, which
-// then need memory again, so that the process takes more although no heap grows when that is asked for. What superblocks have must
-// stay within the bound all the same (docs/bound.md), however long it goes on.
+// Threads that take turns with little memory, a long block among the others now and then: superblocks get what long
+// blocks had, which then need memory again, so that the process takes more although no heap grows when that is asked
+// for. What superblocks have must stay within the bound all the same (docs/bound.md), however long it goes on.
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

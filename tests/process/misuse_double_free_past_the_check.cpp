@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expect-death: ^(\S+)\ncairn: heap corruption: free block \1 of size class 64 was written to .*, or freed twice\n$
 //
-// What a race of two frees comes to when both get past the check of the block: it is in the list twice, which is a ring. The
-// mark is wiped between the two to bring that about every time. It is handed out once.
+// What a race of two frees comes to when both get past the check of the block: it is in the list twice, which is a
+// ring. The mark is wiped between the two to bring that about every time. It is handed out once.
 #include "process_test.hpp"
 
 using namespace process_test;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expect-death: ^$
 //
-// Nobody reads stderr: the program still ends by SIGABRT, which leaves a core file, and not by SIGPIPE, which leaves none.
+// Nobody reads stderr: the program still ends by SIGABRT, which leaves a core file, and not by SIGPIPE, which leaves
+// none.
 #include "process_test.hpp"
 
 using namespace process_test;

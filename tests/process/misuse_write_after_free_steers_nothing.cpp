@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expect-death: ^(\S+)\ncairn: heap corruption: free block \1 of size class 64 was written to after .*\n$
 //
-// Whoever writes the address of something else into a freed block, or copies the first word of another free block, wants
-// malloc to hand that out. It is never handed out.
+// Whoever writes the address of something else into a freed block, or copies the first word of another free block,
+// wants malloc to hand that out. It is never handed out.
 #include "process_test.hpp"
 
 using namespace process_test;

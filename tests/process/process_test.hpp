@@ -80,7 +80,8 @@ inline std::size_t proc_bytes(const char *path, const char *word) {
 /// For alarm: what ends a test that hangs. No test needs a twentieth of it on a machine that is not busy.
 constexpr unsigned hang_limit = 600;
 
-/// How long the threads of this process have been waiting for a processor, in seconds, as the kernel counts; -1 if it does not.
+/// How long the threads of this process have been waiting for a processor, in seconds, as the kernel counts; -1 if it
+/// does not.
 inline double waited_for_processors() {
     const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     CHECK(tasks >= 0);
@@ -110,8 +111,8 @@ inline double waited_for_processors() {
     return waited < 0 ? -1 : waited;
 }
 
-/// Looks at `bytes()` until it is at most `most`, for 1.2 s; on a busy machine longer, by what kept this process's threads
-/// from running. No call of the malloc meanwhile. What `bytes()` was in the end.
+/// Looks at `bytes()` until it is at most `most`, for 1.2 s; on a busy machine longer, by what kept this process's
+/// threads from running. No call of the malloc meanwhile. What `bytes()` was in the end.
 template <class F>
 std::size_t bytes_after_a_second(F bytes, std::size_t most) {
     constexpr double step = 0.02;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Hoard's passive-false (section 5.3): one thread allocates small blocks and gives neighbours to different
-// threads, which free them and go on with blocks of their own. What they freed is not handed out to them: the
-// pieces of a line that the program spread over threads come together again. The threads are there together from the first
-// to the last free: with few heaps in use at a time, the bound on memory lets less lie about for the sake of lines.
+// Hoard's passive-false (section 5.3): one thread allocates small blocks and gives neighbours to different threads,
+// which free them and go on with blocks of their own. What they freed is not handed out to them: the pieces of a line
+// that the program spread over threads come together again. The threads are there together from the first to the last
+// free: with few heaps in use at a time, the bound on memory lets less lie about for the sake of lines.
 #include "sharing_lines.hpp"
 
 #include <barrier>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// 100,000 threads, eight at a time, each of which allocates blocks of many sizes, frees what the one before it
-// left and leaves a block behind. What is resident at the end, and the mappings, do not grow with their number. A debug build, where one
-// takes longer, makes a fifth of them.
+// 100,000 threads, eight at a time, each of which allocates blocks of many sizes, frees what the one before it left and
+// leaves a block behind. What is resident at the end, and the mappings, do not grow with their number. A debug build,
+// where one takes longer, makes a fifth of them.
 #include "process_test.hpp"
 
 using namespace process_test;

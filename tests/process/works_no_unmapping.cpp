@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ulimit-v: 524288
 //
-// The kernel unmaps nothing, as it may refuse to where that makes one mapping of two and there are as many as there may be:
-// address space that could not be given back serves blocks as before.
+// The kernel unmaps nothing, as it may refuse to where that makes one mapping of two and there are as many as there may
+// be: address space that could not be given back serves blocks as before.
 #include "memory_fill.hpp"
 #include "works_filter.hpp"
 

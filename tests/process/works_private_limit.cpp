@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The kernel charges private writable mappings in full and refuses what goes beyond, as in overcommit mode 2, here to
-// this process alone (RLIMIT_DATA): what is granted is used, the rest is NULL and ENOMEM, smaller requests go on, and what
-// is freed can be had again in another size.
+// this process alone (RLIMIT_DATA): what is granted is used, the rest is NULL and ENOMEM, smaller requests go on, and
+// what is freed can be had again in another size.
 #include "process_test.hpp"
 
 #include <cerrno>

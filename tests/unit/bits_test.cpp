@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bits: powers of two and rounding, against what they mean; words that are drawn by a key, against those that SipHash's authors have published.
+// Bits: powers of two and rounding, against what they mean; words that are drawn by a key, against those that SipHash's
+// authors have published.
 #include <cairn/core/bits.hpp>
 #include <cairn/platform/random.hpp>
 

@@ -226,8 +226,8 @@ public:
         return now;
     }
 
-    /// Compares with the theorem what is now, and what holds when a heap grows. `made`: a superblock of this class was, and nothing was
-    /// given to the global heap since it was asked for one (in the end heaps may be told to retire).
+    /// Compares with the theorem what is now, and what holds when a heap grows. `made`: a superblock of this class was,
+    /// and nothing was given to the global heap since it was asked for one (in the end heaps may be told to retire).
     void look(const Heap *grown = nullptr, unsigned made = Classes::count) {
         const Counted now = count();
         EXPECT_NEAR(now.live - now.gathered, live_, 1) << "the descriptors agree with the program";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The theorem of docs/bound.md, term by term, at each step of adversaries: the patterns that blow other allocators up, one
-// for each constant, and one that searches by chance for the worst sequence, longer if CAIRN_SEARCH_SECONDS says so.
+// The theorem of docs/bound.md, term by term, at each step of adversaries: the patterns that blow other allocators up,
+// one for each constant, and one that searches by chance for the worst sequence, longer if CAIRN_SEARCH_SECONDS says
+// so.
 #include "bound_stage.hpp"
 
 #include <chrono>
@@ -123,8 +124,8 @@ TEST(Bound, SleeperWithAllBins) {
     stage.clear();
 }
 
-/// While much lies free in superblocks that are just full enough to stay, bins fill as those go: what is free in all stays
-/// the same.
+/// While much lies free in superblocks that are just full enough to stay, bins fill as those go: what is free in all
+/// stays the same.
 TEST(Bound, BinsFillBehindSuperblocksThatGo) {
     Stage stage(1);
     const unsigned small = class_of(7168);
@@ -150,8 +151,8 @@ TEST(Bound, BinsFillBehindSuperblocksThatGo) {
     stage.clear();
 }
 
-/// Superblocks that are just full enough to stay go, and leave nearly empty ones, while the heap in all is as empty as a visitor left it.
-/// Between the last block and the end of each is a rest that no block may have.
+/// Superblocks that are just full enough to stay go, and leave nearly empty ones, while the heap in all is as empty as
+/// a visitor left it. Between the last block and the end of each is a rest that no block may have.
 TEST(Bound, NearlyEmptyOnesBehindFullOnes) {
     constexpr std::size_t superblocks = 768;
     constexpr double size = 5120;
@@ -183,7 +184,8 @@ TEST(Bound, NearlyEmptyOnesBehindFullOnes) {
     stage.clear();
 }
 
-/// Below the floor nobody economises, and each in turn takes its part of it, frees most of that and sleeps. What grows beyond it visits all.
+/// Below the floor nobody economises, and each in turn takes its part of it, frees most of that and sleeps. What grows
+/// beyond it visits all.
 TEST(Bound, SmallProcess) {
     for (const unsigned threads : {1u, 2u, 4u, 5u, 7u, 8u, 16u, 21u, 22u, 64u}) {
         for (const std::size_t size : {64u, 8192u}) {
@@ -208,8 +210,8 @@ TEST(Bound, SmallProcess) {
     }
 }
 
-/// Threads that end leave superblocks of which a page is cut, all of it live: nobody else's free memory, but what the next one cuts.
-/// More of them than a heap looks through for its own.
+/// Threads that end leave superblocks of which a page is cut, all of it live: nobody else's free memory, but what the
+/// next one cuts. More of them than a heap looks through for its own.
 TEST(Bound, WhatIsNotCutYetWaitsForWhoComesNext) {
     Stage stage(40);
     for (const std::size_t size : {48u, 64u, 1360u}) { // their blocks fill cache lines, or do not
@@ -248,8 +250,9 @@ TEST(Bound, NobodyIsTold) {
 /// One thing that a thread does.
 struct Step {
     unsigned thread, from, size_class;
-    unsigned
-        what; ///< 0, 1: allocate; 2: free all; 3: of each superblock as much as stays unaccounted; 4: a part; 5: end; 6: free all but one of each
+    /// 0, 1: allocate; 2: free all; 3: of each superblock as much as stays unaccounted; 4: a part; 5: end; 6: free all
+    /// but one of each.
+    unsigned what;
     double amount; ///< a part
 };
 using Sequence = std::vector<Step>;
@@ -274,7 +277,8 @@ public:
         return worst;
     }
 
-    /// Climbs from a random sequence while that leads anywhere. What is a part of all that a heap has shows only where that is much.
+    /// Climbs from a random sequence while that leads anywhere. What is a part of all that a heap has shows only where
+    /// that is much.
     void climb() {
         worth_ = random_() % 3;
         const bool much = has_time_ && random_() % 4 == 0;

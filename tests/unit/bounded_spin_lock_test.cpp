@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundedSpinLock: waiters that let a preempted holder run, ranks shared with Lock, forks. Its mutual exclusion: lock_test.cpp.
+// BoundedSpinLock: waiters that let a preempted holder run, ranks shared with Lock, forks. Its mutual exclusion:
+// lock_test.cpp.
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/lock.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What layers owe each other when they are composed: a heap that can be cleared is as new whatever lies below, a block of
-// another heap is not owned wherever it lies, and the locks below are held across a fork.
-// Constructor arguments reach the source.
+// What layers owe each other when they are composed: a heap that can be cleared is as new whatever lies below, a block
+// of another heap is not owned wherever it lies, and the locks below are held across a fork. Constructor arguments
+// reach the source.
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/fallback.hpp>

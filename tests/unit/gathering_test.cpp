@@ -94,7 +94,8 @@ TEST_F(GatheringTest, AChainBeginsWithTheSecondInARowAndGoesAsAWhole) {
     EXPECT_EQ(begun_, 2u);
 }
 
-/// Superblocks were counted before the chains are, and what they have live may be less by now: the second time stands for that.
+/// Superblocks were counted before the chains are, and what they have live may be less by now: the second time stands
+/// for that.
 TEST_F(GatheringTest, TheFiguresHaveNoMoreAsFreeThanTheyHadLive) {
     Statistics figures;
     figures.size_classes = Classes::count;
@@ -251,7 +252,8 @@ unsigned arrived_at(const void *p) {
     return RemoteWord{remote_of(superblock::superblock_at(address_of(p)))->word.load()}.count();
 }
 
-/// A thread allocates four blocks, `work` does something with them in another one, while the first lives or after it has ended.
+/// A thread allocates four blocks, `work` does something with them in another one, while the first lives or after it
+/// has ended.
 void in_another_thread(bool owner_lives, const std::function<void(void **)> &work) {
     void *blocks[4];
     const auto allocate = [&] {

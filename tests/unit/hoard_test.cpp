@@ -267,8 +267,8 @@ struct AQuarterFull : NoSlack<ManyHeaps> {
     static constexpr std::size_t empty_numerator = 3;
 };
 
-/// Figure 1 (section 3.2), panel by panel. Its heaps keep what they have while they are a quarter full, which by the rule of
-/// section 3.1 is f = 3/4. False: both threads have one heap.
+/// Figure 1 (section 3.2), panel by panel. Its heaps keep what they have while they are a quarter full, which by the
+/// rule of section 3.1 is f = 3/4. False: both threads have one heap.
 bool play_figure_1() {
     Hoard<AQuarterFull> hoard;
     const std::size_t blocks = capacity<AQuarterFull>(64);

@@ -613,7 +613,8 @@ TEST_F(HugeHeapTest, ManyBlocksAreToldApart) {
     }
 }
 
-/// Contents stay, sizes are enough, blocks are apart, and all that is mapped is accounted for, whatever lengths take turns.
+/// Contents stay, sizes are enough, blocks are apart, and all that is mapped is accounted for, whatever lengths take
+/// turns.
 TEST_F(HugeHeapTest, LengthsOfAllKindsTakeTurns) {
     std::map<char *, std::size_t> model;
     std::mt19937_64 random(9);
@@ -677,8 +678,8 @@ TEST_F(HugeHeapTest, LengthsOfAllKindsTakeTurns) {
     }
 }
 
-/// Out of memory: what another thread is just then unmapping will be there in a moment. The test may come too late to see
-/// that, and the other thread may be stopped for longer than anybody waits.
+/// Out of memory: what another thread is just then unmapping will be there in a moment. The test may come too late to
+/// see that, and the other thread may be stopped for longer than anybody waits.
 TEST_F(HugeHeapTest, WhoGivesUpWaitsForWhatOthersUnmap) {
     constexpr int enough = 10;
     int waited = 0;

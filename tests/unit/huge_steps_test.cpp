@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// HugeSteps: who may take one, and how long a kernel is left alone that has no huge page or is slow to make one. HugeGrowth: what a run
-// heap has after one.
+// HugeSteps: who may take one, and how long a kernel is left alone that has no huge page or is slow to make one.
+// HugeGrowth: what a run heap has after one.
 #include "process_memory.hpp"
 
 #include <cairn/run/run_heap.hpp>
@@ -156,7 +156,8 @@ protected:
         return run;
     }
 
-    /// In long runs; `least`: as much as a heap has that takes such steps, and a run after which it knows that the kernel wants to be asked.
+    /// In long runs; `least`: as much as a heap has that takes such steps, and a run after which it knows that the
+    /// kernel wants to be asked.
     void fill(std::size_t least = HugeSteps::least) {
         for (std::size_t bytes = 0; bytes < least; bytes += 8_MiB) {
             ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
@@ -383,7 +384,8 @@ TEST_F(HugeGrowthTest, WhatIsGivenBackOfOneStaysSo) {
         << "the kernel may put one there again";
 }
 
-/// Apart from each other they are two mappings each, though none comes by a huge page. Of a very large process there is one to a window.
+/// Apart from each other they are two mappings each, though none comes by a huge page. Of a very large process there is
+/// one to a window.
 TEST_F(HugeGrowthTest, ManyStepsAreFewMappings) {
     const NoHugePages none;
     fill();

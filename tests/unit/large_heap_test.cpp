@@ -223,7 +223,8 @@ TEST_F(LargeHeapTest, TheLongestRunThatWaitsIsAsLongAsItsPlaceCanTell) {
     expect_live(0, 0);
 }
 
-/// Whoever frees a long block out of turn is no more one who frees in turn: what waits for that is free for all, and its room.
+/// Whoever frees a long block out of turn is no more one who frees in turn: what waits for that is free for all, and
+/// its room.
 TEST_F(LargeHeapTest, ALongRunDoesNotWaitBesideOthers) {
     bool clean = false;
     OwnerLine *const other = line_of(heap_.malloc(1_MiB, 1, clean, 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Levels: long blocks use what lies free above them; what is told to a heap that no thread has; after a fork, what is touched
-// is counted anew.
+// Levels: long blocks use what lies free above them; what is told to a heap that no thread has; after a fork, what is
+// touched is counted anew.
 #include <allocators/cairn.hpp>
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ using Discipline = Emptiness<FlagshipParameters::slack, 1, 6>;
 
 const unsigned class_of_48 = Classes::class_of(48);
 
-/// A heap whose thread ends while another thread, which has just freed so many of its blocks that the owner is to be told, has
-/// not told it yet: the superblock can not be handed over.
+/// A heap whose thread ends while another thread, which has just freed so many of its blocks that the owner is to be
+/// told, has not told it yet: the superblock can not be handed over.
 class NoticeToTheDead : public testing::Test {
 protected:
     using Heap = Levels<Classes, Discipline>::Heap;
@@ -98,7 +98,8 @@ TEST_F(NoticeToTheDead, WhatWasToldBeforeTheHeapIsIdleItsLastThreadHandsOver) {
     expect_handed_over();
 }
 
-/// Superblocks are paid for as they are cut. In the child the slots say what is a superblock, each superblock how far it is cut.
+/// Superblocks are paid for as they are cut. In the child the slots say what is a superblock, each superblock how far
+/// it is cut.
 TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
     for (const bool survives : {true, false}) {
         const auto levels = std::make_unique<Levels<Classes, Discipline>>();
@@ -121,7 +122,8 @@ TEST(Levels, TheChildOfAForkPaysForWhatSuperblocksHaveNotTouchedYet) {
     }
 }
 
-/// What a visitor had begun in the heap of the thread that forks, nobody ends: the child knows by the descriptors alone what it has.
+/// What a visitor had begun in the heap of the thread that forks, nobody ends: the child knows by the descriptors alone
+/// what it has.
 TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const heap = levels->open();
@@ -149,7 +151,8 @@ TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
     heap->presence().end_visit();
 }
 
-/// A run that waits for who has freed it is free for all after a fork, after a tick, and when memory is asked for or given back.
+/// A run that waits for who has freed it is free for all after a fork, after a tick, and when memory is asked for or
+/// given back.
 TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     constexpr unsigned who = 3;
@@ -475,7 +478,8 @@ TEST(Levels, ALongBlockTakesKeptSuperblocksOnlyWhereNoUsedRunIsLongEnough) {
     EXPECT_EQ(kept(), 0u) << "a huge block's memory is new, whatever used runs there are";
 }
 
-/// The owner was inside when its absence was told: it is looked for again, and until then whoever does that does not sleep.
+/// The owner was inside when its absence was told: it is looked for again, and until then whoever does that does not
+/// sleep.
 TEST(Levels, AnAbsentHeapThatNobodyCouldVisitIsVisitedLater) {
     const auto levels = std::make_unique<Levels<Classes, Discipline>>();
     auto *const heap = levels->open();

@@ -476,8 +476,8 @@ TEST_F(LkmallocOffers, OfTwoNeighboursOneIsFree) {
     put_one(0);
 }
 
-/// Pairs of neighbours, one thread frees the left ones and another the right ones, as simultaneously as can be. Were one
-/// join missed, there would be two free blocks.
+/// Pairs of neighbours, one thread frees the left ones and another the right ones, as simultaneously as can be. Were
+/// one join missed, there would be two free blocks.
 template <class H>
 void free_neighbours_at_once(H &heap, int rounds) {
     constexpr std::size_t pairs = 100;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lock: mutual exclusion (of the other kind too), sleepers that are woken, ranks that only rise, and the child of a fork.
+// Lock: mutual exclusion (of the other kind too), sleepers that are woken, ranks that only rise, and the child of a
+// fork.
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/lock.hpp>
 

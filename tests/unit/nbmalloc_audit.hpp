@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The audit of an NbHeap that nobody uses at the moment: every superblock is in one slot, the one that its mv_info names,
-// and can be found.
+// The audit of an NbHeap that nobody uses at the moment: every superblock is in one slot, the one that its mv_info
+// names, and can be found.
 #pragma once
 
 #include <allocators/nbmalloc.hpp>

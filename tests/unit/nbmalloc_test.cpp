@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// NBmalloc's flat-sets, moves and groups: one by one, with a thread that stops after each step of a move, under threads;
-// and what a heap of them does with full sets and with what is freed.
+// NBmalloc's flat-sets, moves and groups: one by one, with a thread that stops after each step of a move, under
+// threads; and what a heap of them does with full sets and with what is freed.
 #include "nbmalloc_audit.hpp"
 
 #include <algorithm>

@@ -55,8 +55,8 @@ RemoteWord remote_word_of(const void *p) {
     return RemoteWord{remote_of(superblock::superblock_at(address_of(p)))->word.load()};
 }
 
-/// Of two heaps with full superblocks, the heir gets the one that has its block, though the other one was left last. A thread that
-/// begins with a malloc gets one without superblocks.
+/// Of two heaps with full superblocks, the heir gets the one that has its block, though the other one was left last. A
+/// thread that begins with a malloc gets one without superblocks.
 TEST_F(PerThreadTest, AnHeirFreesTheBlocksOfAnEndedThreadAsItsOwner) {
     Refusing::refuses = false;
     std::vector<void *> first(64), last(64); // eight to a superblock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Routes: what a slow path tells of growth and of free memory, and what it need not; what a realloc leaves; what the figures are.
+// Routes: what a slow path tells of growth and of free memory, and what it need not; what a realloc leaves; what the
+// figures are.
 #include <allocators/cairn.hpp>
 
 #include <gtest/gtest.h>

@@ -438,8 +438,9 @@ TEST_F(RunHeapTest, WhereSpaceIsShortItIsRefusedAndThenGoesOn) {
         testing::ExitedWithCode(0), "");
 }
 
-/// The only run that is long enough is on its way to the kernel, in another thread: that is a matter of a moment. The test may
-/// come a moment too early or too late, and the other thread may have been stopped for longer than anybody waits.
+/// The only run that is long enough is on its way to the kernel, in another thread: that is a matter of a moment. The
+/// test may come a moment too early or too late, and the other thread may have been stopped for longer than anybody
+/// waits.
 TEST_F(RunHeapTest, WhereSpaceIsShortARunOnItsWayToTheKernelIsWaitedFor) {
     if (platform::sanitized) {
         GTEST_SKIP() << "a sanitizer needs address space without limit";

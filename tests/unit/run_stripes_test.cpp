@@ -65,7 +65,8 @@ protected:
     RunHeap runs_;
 };
 
-// The first ones limit address space: later on there are windows of other tests, and what is left would be a small part of all.
+// The first ones limit address space: later on there are windows of other tests, and what is left would be a small part
+// of all.
 
 TEST_F(RunStripesTest, WhereSpaceIsShortAllGoHalves) {
     if (platform::sanitized) {
@@ -239,7 +240,8 @@ TEST_F(RunStripesTest, TheListsAreMadeAnewInTheChildOfAFork) {
     EXPECT_EQ(allocate(mebibyte, 1), b[1]);
 }
 
-/// Threads with homes of their own, whose runs pass from one to the other: no two runs overlap, and at the end everything lies free.
+/// Threads with homes of their own, whose runs pass from one to the other: no two runs overlap, and at the end
+/// everything lies free.
 TEST_F(RunStripesTest, RunsOfManyThreadsAreApart) {
     constexpr unsigned threads = 4;
     constexpr int rounds = platform::sanitized ? 2000 : 20000;

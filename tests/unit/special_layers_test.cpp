@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// BoundedFreelistHeap, ChunkPoolHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is special about
-// each.
+// BoundedFreelistHeap, ChunkPoolHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is
+// special about each.
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/hybrid.hpp>
 #include <cairn/core/archetype.hpp>

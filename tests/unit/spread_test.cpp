@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SpreadSizeClasses: long blocks of any class follow each other at different lines of a page, but for those that have to be
-// aligned.
+// SpreadSizeClasses: long blocks of any class follow each other at different lines of a page, but for those that have
+// to be aligned.
 #include <cairn/sizeclass/spread.hpp>
 
 #include <gtest/gtest.h>

@@ -577,8 +577,8 @@ TEST_P(SuperblockTest, ARecountTrustsNoListThatIsNotSound) {
 
 OwnerLine *changed = nullptr;
 
-/// The line that all read can not be written to: change() ends at its first store there, as for a child of a fork that came then. 0: no
-/// block is there then.
+/// The line that all read can not be written to: change() ends at its first store there, as for a child of a fork that
+/// came then. 0: no block is there then.
 template <class Change>
 void change_until_it_is_shared(OwnerLine *s, Change change) {
     changed = s;
@@ -595,7 +595,8 @@ void format_anew(OwnerLine *s) {
     format(s, 8, 40, 0, 1, s->touched);
 }
 
-/// Else the child would take as many blocks of the new class as were cut of the old one for live, or cut more behind the superblock's end.
+/// Else the child would take as many blocks of the new class as were cut of the old one for live, or cut more behind
+/// the superblock's end.
 TEST_P(SuperblockTest, AForkWhileItIsFormattedFindsNoBlock) {
     while (carve_next()) {
     }

@@ -198,8 +198,8 @@ std::size_t lines_shared_actively(H &heap) {
     return lines.shared();
 }
 
-/// Section 2.1, passive: one thread hands the pieces of its cache lines out to all, who free them, and then allocate for
-/// themselves.
+/// Section 2.1, passive: one thread hands the pieces of its cache lines out to all, who free them, and then allocate
+/// for themselves.
 template <class H>
 std::size_t lines_shared_passively(H &heap) {
     Crew crew(4);

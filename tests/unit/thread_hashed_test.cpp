@@ -59,7 +59,8 @@ static_assert(capabilities_of<ThreadPrivateHeap<Taking<SelfSizedArchetype>>> == 
 static_assert(capabilities_of<ThreadOwnedHeap<Archetype<>>> == none);
 static_assert(capabilities_of<ThreadOwnedHeap<Rich>> == (sized | clearable | aligned | zeroing));
 
-// Who takes blocks of another heap of its type. Not who joins them, gives regions back, or looks for them in a table of its own.
+// Who takes blocks of another heap of its type. Not who joins them, gives regions back, or looks for them in a table of
+// its own.
 using Regions = Compose<MmapHeap, Bump<>>;
 using Classes = PowersOfTwo<>;
 using Quick = MultipleClasses<24, 16, 63>;

@@ -53,8 +53,8 @@ protected:
         }
     }
 
-    /// What a look leaves behind: no superblock without live blocks while the heap is too empty; and if it is so by much,
-    /// others may know.
+    /// What a look leaves behind: no superblock without live blocks while the heap is too empty; and if it is so by
+    /// much, others may know.
     void expect_looked_at(Heap &heap) {
         auto &holdings = heap.holdings();
         EXPECT_TRUE(holdings.overdraft() == 0 || holdings.places().empty() == nullptr)

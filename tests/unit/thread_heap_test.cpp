@@ -364,7 +364,8 @@ TEST_F(ThreadHeapTest, ALookTellsWhetherAnythingWasGivenSinceTheLast) {
     heap_.hand_over();
 }
 
-/// Where few share the slack, the blocks are all in the list at once; where very many do, what is not carved can be given back.
+/// Where few share the slack, the blocks are all in the list at once; where very many do, what is not carved can be
+/// given back.
 TEST_F(ThreadHeapTest, AnEmptySuperblockInOrderKeepsItsListUnlessManyShareTheSlack) {
     const unsigned c = Classes::class_of(64);
     for (const bool many : {false, true}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Figures of a trace: what they are made of, for sizes of every length that a trace can have; each of them for a few calls.
+// Figures of a trace: what they are made of, for sizes of every length that a trace can have; each of them for a few
+// calls.
 #include <src/cli/trace_figures.hpp>
 
 #include <nlohmann/json.hpp>

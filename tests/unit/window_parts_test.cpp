@@ -171,7 +171,8 @@ TEST_F(WindowPartsTest, WhereTheKernelAllowsLessItTakesLess) {
         testing::ExitedWithCode(0), "");
 }
 
-/// Metadata and a slot at the end are no memory that is taken: where that slot is not mapped it does not count as if it were.
+/// Metadata and a slot at the end are no memory that is taken: where that slot is not mapped it does not count as if it
+/// were.
 TEST_F(WindowPartsTest, TheAccountIsRightWhereWindowsAreMappedInParts) {
     if (platform::sanitized) {
         GTEST_SKIP() << "a sanitizer needs address space without limit";

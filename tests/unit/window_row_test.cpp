@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// WindowRow: windows that follow each other, and what is not one of them. There is one row in a process, so the tests go on with it in
-// the order in which they stand.
+// WindowRow: windows that follow each other, and what is not one of them. There is one row in a process, so the tests
+// go on with it in the order in which they stand.
 #include <cairn/run/window_row.hpp>
 
 #include <gtest/gtest.h>

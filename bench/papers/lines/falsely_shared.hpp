@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// False sharing in a trace (Hoard, section 2.1 and Table 3): blocks that are handed out in a cache line with a live block
-// of another thread. Blocks that the program passes on, which are those that another thread frees, are nobody's to share a
-// line with; so it is known of a block what it is only when the trace has been read once.
+// False sharing in a trace (Hoard, section 2.1 and Table 3): blocks that are handed out in a cache line with a live
+// block of another thread. Blocks that the program passes on, which are those that another thread frees, are nobody's
+// to share a line with; so it is known of a block what it is only when the trace has been read once.
 #pragma once
 
 #include <algorithm>

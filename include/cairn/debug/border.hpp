@@ -4,7 +4,8 @@
 //
 // Adds:    take and give, which are malloc and free with all that a check looks for; resize; a look at all blocks.
 // Needs:   a heap; a policy that is told of faults; a lock.
-// Keeps:   a guard lies behind each block. One given back is filled, and freed after Held more, or at once if over most_filled.
+// Keeps:   a guard lies behind each block. One given back is filled, and freed after Held more, or at once if over
+//          most_filled.
 // Threads: those of the heap; look() and the destructor: one.
 // Errors:  nullptr from below, when what was held did not help, and when there is no memory for the table.
 // Cost:    see check.hpp.

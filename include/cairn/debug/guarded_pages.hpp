@@ -2,14 +2,15 @@
 //
 // GuardedPages: a mapping for each block, which ends where a page begins that nobody may touch.
 //
-// Adds:    malloc, free, memalign, malloc_zeroed, reallocate, getSize (what was asked for last). A write past the block's
-//          last 16 bytes faults at once, one within them is found at free; frees of what is no block, or no more, are found;
-//          and what is not freed when the heap is destroyed, if the policy asks for leaks.
+// Adds:    malloc, free, memalign, malloc_zeroed, reallocate, getSize (what was asked for last). A write past the
+//          block's last 16 bytes faults at once, one within them is found at free; frees of what is no block, or no
+//          more, are found; and what is not freed when the heap is destroyed, if the policy asks for leaks.
 // Needs:   nothing below; keeps its table apart from the blocks.
-// Keeps:   freed blocks are forbidden, and unmapped when Held more were freed or memory is out: until then a use of them faults.
+// Keeps:   freed blocks are forbidden, and unmapped when Held more were freed or memory is out: until then a use of
+//          them faults.
 // Threads: one at a time.
-// Errors:  nullptr when the kernel refuses the mapping, but for a block that gets shorter: that stays where it is, its end
-//          away from the guard. Where the kernel refuses the guards, the block has none.
+// Errors:  nullptr when the kernel refuses the mapping, but for a block that gets shorter: that stays where it is, its
+//          end away from the guard. Where the kernel refuses the guards, the block has none.
 // Cost:    three mappings and four system calls a block, and up to a page: for large blocks.
 // Source:  Perens, Electric Fence (1987), here for large blocks only.
 #pragma once

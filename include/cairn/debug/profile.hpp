@@ -3,8 +3,8 @@
 // ProfileHeap: counts what crosses the border between two layers. One on top and one at the source give the
 // fragmentation between them.
 //
-// Adds:    the counts of usage.hpp, in a Usage that the template names: it outlives the heap, and all heaps that name it
-//          add up in it, as the little heaps of a SegregatedHeap do.
+// Adds:    the counts of usage.hpp, in a Usage that the template names: it outlives the heap, and all heaps that name
+//          it add up in it, as the little heaps of a SegregatedHeap do.
 // Needs:   a heap that knows the size of a block. SizeTable below it, where the size that was asked for is wanted.
 // Keeps:   all capabilities of the heap below, the way sizes are recorded, every size and every pointer. Blocks that go
 //          with their heap, by clear or the destructor, count as gone, not as freed.

@@ -2,13 +2,16 @@
 //
 // RandomPlacesHeap: small blocks at random places among twice as many, clean whenever they are free.
 //
-// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free; begin_in_child, after a fork.
-//          Found are frees of what is no block, or no more, writes behind a block's end when it is freed, and into freed
-//          blocks when they are handed out; what is not freed when the heap is destroyed, if the policy asks for leaks.
-// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Where memory is
-//          out its let_held_go() is called, if it has one. Classes of aligned sizes (aligns_blocks), of less than 2 GiB.
-// Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed out
-//          before Held more were freed, if memory lasts. Nothing that the heap knows lies in a block or next to one.
+// Adds:    malloc, memalign, malloc_zeroed, reallocate, getSize (what was asked for last), free; begin_in_child, after
+//          a fork. Found are frees of what is no block, or no more, writes behind a block's end when it is freed, and
+//          into freed blocks when they are handed out; what is not freed when the heap is destroyed, if the policy asks
+//          for leaks.
+// Needs:   a heap for larger blocks, which finds the same for its own: what lies in no region goes there. Where memory
+//          is out its let_held_go() is called, if it has one. Classes of aligned sizes (aligns_blocks), of less than 2
+//          GiB.
+// Keeps:   at most half of a class's blocks are live, while there is memory. A freed block is zeroed, and not handed
+//          out before Held more were freed, if memory lasts. Nothing that the heap knows lies in a block or next to
+//          one.
 // Threads: one at a time.
 // Errors:  nullptr when out of memory; never for a block that gets shorter.
 // Cost:    two looks for a free block in the mean, a binary search a free, zeroing and looking at every byte; pages in
@@ -75,7 +78,8 @@ public:
         }
     }
 
-    /// In place what gets shorter and still fills half of its place, or when there is no memory for another; else elsewhere.
+    /// In place what gets shorter and still fills half of its place, or when there is no memory for another; else
+    /// elsewhere.
     void *reallocate(void *p, std::size_t size) {
         Region *const region = regions_.find(address_of(p));
         if (region == nullptr && size >= Classes::largest) {

@@ -6,7 +6,8 @@
 // Needs:   a heap. Memory mapped for the table.
 // Keeps:   every size and every pointer; the other capabilities of the heap below.
 // Threads: those of the heap below.
-// Errors:  those of the heap below, also exceptions; nullptr also when the table has no memory. getSize of no live block is 0.
+// Errors:  those of the heap below, also exceptions; nullptr also when the table has no memory. getSize of no live
+//          block is 0.
 // Cost:    a lock that all threads meet at, and a path through a tree; 32 bytes a block, not in the heap.
 // Source:  ours; SizeHeap of Heap Layers, section 6.1, answers the same question with a header, which changes sizes.
 #pragma once

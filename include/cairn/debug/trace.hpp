@@ -21,7 +21,8 @@
 
 namespace cairn {
 
-/// write(operation, block, size, alignment): it happened, in this thread. Must not throw, nor call the heap that is traced.
+/// write(operation, block, size, alignment): it happened, in this thread. Must not throw, nor call the heap that is
+/// traced.
 template <class S>
 concept TraceSink = requires(S &sink, void *block, std::size_t n) {
     { sink.write(Operation::malloc, block, n, n) } -> std::same_as<void>;
@@ -111,9 +112,9 @@ public:
         heap_.clear();
     }
 
-    /// Several layers, or heaps in a row, may write to one sink: first those with a lock above the layer, whose threads wait for the
-    /// sink with that lock held. The fork would wait for them. Below a layer that does not pass this on (Freelist), flush the sink with
-    /// the locks held, or parent and child write the same lines.
+    /// Several layers, or heaps in a row, may write to one sink: first those with a lock above the layer, whose threads
+    /// wait for the sink with that lock held. The fork would wait for them. Below a layer that does not pass this on
+    /// (Freelist), flush the sink with the locks held, or parent and child write the same lines.
     void lock_all() {
         sync::lock_heap_across_fork(heap_);
         if (detail::sink_held<Sink> ++== 0) {

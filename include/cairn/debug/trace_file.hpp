@@ -7,8 +7,8 @@
 // Keeps:   numbers rise by one a line, in the order of the lines; no line is cut over two writes to the file.
 // Threads: any.
 // Errors:  what the kernel does not take is lost, and counted.
-// Cost:    a lock and a line a record, a system call a buffer. No malloc, and no destructor: a trace inside a malloc goes
-//          on until the process is gone.
+// Cost:    a lock and a line a record, a system call a buffer. No malloc, and no destructor: a trace inside a malloc
+//          goes on until the process is gone.
 #pragma once
 
 #include <cairn/core/bits.hpp>

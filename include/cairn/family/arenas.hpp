@@ -3,8 +3,8 @@
 // Arenas: a list of heaps with a lock each, of which a thread takes the first that nobody else is using.
 //
 // Adds:    choose(), an arena that the calling thread holds the lock of; a walk over all.
-// Needs:   A: an arena with `next` and `lock`, of a rank above Rank::registry; a ChunkSource, handed in, for the memory of
-//          further arenas.
+// Needs:   A: an arena with `next` and `lock`, of a rank above Rank::registry; a ChunkSource, handed in, for the memory
+//          of further arenas.
 // Keeps:   the search starts at the arena that the thread had last. No thread waits for an arena while there is
 //          memory for another one. Arenas stay until all are destroyed.
 // Threads: any.

@@ -7,7 +7,8 @@
 // Keeps:   a batch in a list has exactly `target` blocks.
 // Threads: any; a lock for each class.
 // Errors:  a batch without blocks, or a shorter one, when the source has no chunk.
-// Cost:    a lock for `target` blocks; giving and getting move one pointer. Only fresh batches are linked block by block.
+// Cost:    a lock for `target` blocks; giving and getting move one pointer. Only fresh batches are linked block by
+//          block.
 // Source:  Hoard, section 6.1 on DYNIX (McKenney and Slingwine) and Vee and Hsu: "some portion of the free memory is
 //          moved to a shared heap".
 #pragma once

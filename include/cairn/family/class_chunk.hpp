@@ -3,7 +3,8 @@
 // ClassChunk: the header of 64 KiB of blocks of one size class, at their start, or of one long block's mapping.
 //
 // Adds:    the way from any address in a block to the size, the owner and the start of the block.
-// Needs:   chunks at multiples of 64 KiB; a long block begins in the first 64 KiB after its header, or just behind them.
+// Needs:   chunks at multiples of 64 KiB; a long block begins in the first 64 KiB after its header, or just behind
+//          them.
 // Keeps:   the header does not change while the chunk has live blocks.
 // Threads: reading, any. It is written before its first block is handed out.
 // Cost:    a mask, a load, and a multiplication for the start of a block.

@@ -18,8 +18,8 @@
 
 namespace cairn {
 
-/// How often superblocks came and went, and what section 4.2 counts: how often the lock of heap 0 was taken to move one or to
-/// free a block of one that it owns.
+/// How often superblocks came and went, and what section 4.2 counts: how often the lock of heap 0 was taken to move one
+/// or to free a block of one that it owns.
 struct HoardCrossings {
     std::uint64_t fresh = 0;
     std::uint64_t from_global = 0;

@@ -4,8 +4,8 @@
 //
 // Adds:    malloc, free, the size of a block, alignments of any size.
 // Needs:   a PageSource.
-// Keeps:   the header, a HoardHeader without an owner, lies at a multiple of S at most S bytes before the block, as that
-//          of a superblock lies before its blocks: so one masking finds either. A block at a multiple of S has its
+// Keeps:   the header, a HoardHeader without an owner, lies at a multiple of S at most S bytes before the block, as
+//          that of a superblock lies before its blocks: so one masking finds either. A block at a multiple of S has its
 //          header S bytes before it.
 // Threads: any; no lock. The header is written before the block is handed out.
 // Errors:  nullptr when the kernel refuses the mapping or no size of such a length exists.

@@ -4,8 +4,8 @@
 //
 // Adds:    malloc, free, memalign, malloc_zeroed, getSize, statistics; lock_all and unlock_all for a fork.
 // Needs:   Design (what HoardDesign makes of the parameters); a PageSource whose calls any threads may make.
-// Keeps:   blocks of 16 bytes and more are at multiples of 16, smaller ones at multiples of 8. A small aligned block may
-//          lie inside of a block of its class: free and getSize find the block's start.
+// Keeps:   blocks of 16 bytes and more are at multiples of 16, smaller ones at multiples of 8. A small aligned block
+//          may lie inside of a block of its class: free and getSize find the block's start.
 // Threads: any. Constant-initialised; the first call sets it up.
 // Errors:  nullptr when memory is out.
 // Cost:    see hoard_heaps.hpp and hoard_large.hpp. Destroying it gives back all but large blocks that are live.

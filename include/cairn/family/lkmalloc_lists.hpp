@@ -2,9 +2,8 @@
 //
 // Lists of free blocks: doubly linked through the blocks, in one of two orders.
 //
-// Adds:    LastFreedFirst, LKmalloc's: what was freed last is handed out first, in lists of many sizes too.
-//          BySize, Lea's: the shortest first, among equals the one that was freed first. In a list of one size that is a
-//          queue.
+// Adds:    LastFreedFirst, LKmalloc's: what was freed last is handed out first, in lists of many sizes too. BySize,
+//          Lea's: the shortest first, among equals the one that was freed first. In a list of one size that is a queue.
 // Needs:   tags, which tell the lengths; room for two pointers in a block.
 // Keeps:   a block can be taken out in constant time.
 // Threads: the caller holds the list's lock, but for `seems_empty`.

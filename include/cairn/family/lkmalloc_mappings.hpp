@@ -113,8 +113,8 @@ private:
     static std::size_t &length(const char *p) {
         return *reinterpret_cast<std::size_t *>(const_cast<char *>(p) - platform::vm::page_size());
     }
-    /// acquire, and release in unmap(): who gets addresses from the kernel is behind whoever gave them back, and so behind
-    /// all that was done with them.
+    /// acquire, and release in unmap(): who gets addresses from the kernel is behind whoever gave them back, and so
+    /// behind all that was done with them.
     void note_mapped(std::size_t bytes) { mapped_.fetch_add(bytes, std::memory_order_acquire); }
 
     bool unmap(char *start, std::size_t bytes) {

@@ -91,7 +91,8 @@ private:
             if (fresh == nullptr) {
                 return nullptr;
             }
-            // release: pairs with the loads of the leaf, here, above and in for_each(); where it fails, it is such a load.
+            // release: pairs with the loads of the leaf, here, above and in for_each(); where it fails, it is such a
+            // load.
             if (place.compare_exchange_strong(leaf, fresh, std::memory_order_release,
                                               std::memory_order_acquire)) {
                 return fresh;

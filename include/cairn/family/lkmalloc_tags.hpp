@@ -19,7 +19,8 @@
 namespace cairn::lkmalloc {
 
 /// `busy`: the program's, or in the hands of a thread. `free`: on a list. `offered`: somebody who holds the lock of its
-/// list looks at the neighbours and will make it one or the other. The document has no third state; see docs/lkmalloc.md.
+/// list looks at the neighbours and will make it one or the other. The document has no third state; see
+/// docs/lkmalloc.md.
 enum class State : std::uint32_t { busy = 0, offered = 1, free = 2 };
 
 class Tag {

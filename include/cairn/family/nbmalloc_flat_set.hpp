@@ -4,10 +4,10 @@
 //
 // Adds:    get_any, insert, announce.
 // Needs:   zeroed memory. A way to move into a slot (nbmalloc_move.hpp).
-// Keeps:   `current` has the paper's index, where searches start, and its empty flag. While a superblock has its settled
-//          place in the set the flag is clear and its slot is below `end`: every move announces the slot it has filled
-//          before it is over, whoever finishes it, and an announcement makes the exchange fail that would set the flag.
-//          `end` bounds a search to the slots in use; it goes back to 0 with the flag.
+// Keeps:   `current` has the paper's index, where searches start, and its empty flag. While a superblock has its
+//          settled place in the set the flag is clear and its slot is below `end`: every move announces the slot it has
+//          filled before it is over, whoever finishes it, and an announcement makes the exchange fail that would set
+//          the flag. `end` bounds a search to the slots in use; it goes back to 0 with the flag.
 // Threads: any; lock-free.
 // Errors:  insert: `place_is_taken` when no slot was empty: the set is full.
 // Cost:    get_any looks at a slot or two in a set with many superblocks, and once at `end` slots when the set has

@@ -4,8 +4,8 @@
 //
 // Adds:    the group of a superblock, and whether and where it has to move.
 // Keeps:   with G groups, group g is for superblocks that are g/G to (g+1)/G full. A superblock moves only when it is
-//          further outside of its group than a fraction of the group's width. One that sinks into group 0, almost empty,
-//          goes to the global heap. One outside of all sets (a full one) comes back when a block of it is free.
+//          further outside of its group than a fraction of the group's width. One that sinks into group 0, almost
+//          empty, goes to the global heap. One outside of all sets (a full one) comes back when a block of it is free.
 // Threads: pure functions.
 // Cost:    some multiplications.
 // Source:  NBmalloc, section 3 (almost empty ones go to the global heap), section 6 (four groups, threshold of 1/4).

@@ -4,8 +4,8 @@
 //
 // Adds:    malloc, free, getSize, memalign, reallocate, malloc_zeroed, statistics.
 // Needs:   nothing below but the kernel; parameters as NbmallocParameters (allocators/nbmalloc.hpp) has them.
-// Keeps:   blocks are aligned to their size, up to the largest small one. Destroying the heap gives back all superblocks,
-//          and no large block that is still live.
+// Keeps:   blocks are aligned to their size, up to the largest small one. Destroying the heap gives back all
+//          superblocks, and no large block that is still live.
 // Threads: any; lock-free.
 // Errors:  nullptr when the kernel has no memory.
 // Cost:    that of nbmalloc_small.hpp or nbmalloc_large.hpp, and a comparison.

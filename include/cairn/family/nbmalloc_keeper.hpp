@@ -4,9 +4,9 @@
 //
 // Adds:    review after a malloc or free; adopt into a heap; leave all sets; those that found no room.
 // Needs:   flat-sets and moves of superblocks.
-// Keeps:   whoever has changed how full a superblock is, or where it is, looks again afterwards at whether it is where it
-//          belongs: so whichever of a free and a move comes last sees the other, and no free block is forgotten.
-//          A superblock that is outside, has a free block and finds no room in any set is on the overflow stack.
+// Keeps:   whoever has changed how full a superblock is, or where it is, looks again afterwards at whether it is where
+//          it belongs: so whichever of a free and a move comes last sees the other, and no free block is forgotten. A
+//          superblock that is outside, has a free block and finds no room in any set is on the overflow stack.
 // Threads: any; lock-free: each round of a loop is there because another thread has moved the superblock.
 // Errors:  a superblock that finds its set full stays where it is.
 // Cost:    review: two loads and some arithmetic. A full set is looked through before it is given up.
@@ -37,8 +37,8 @@ public:
         return superblock.class_bit.load(std::memory_order_relaxed);
     }
 
-    /// After a block was taken or put back, which made `used` of `capacity`. The loads come after the change of the free
-    /// list, and both are seq_cst: see settle().
+    /// After a block was taken or put back, which made `used` of `capacity`. The loads come after the change of the
+    /// free list, and both are seq_cst: see settle().
     void review(NbSuperblock &superblock, std::uint32_t used, std::uint32_t capacity) {
         const auto from = static_cast<NbLocation>(superblock.moves.low());
         const auto to = static_cast<NbLocation>(superblock.moves.high());
@@ -80,9 +80,9 @@ public:
             return nullptr;
         }
         NbSuperblock *const superblock = Layout::descriptor(memory);
-        // Before the caller looks for free blocks: who frees one later than that puts it on the stack again. Pairs with the
-        // exchange in enlist(), which comes after the block is in the free list: one of the two exchanges sees the other.
-        // Release: our read of its link comes before the next push's write.
+        // Before the caller looks for free blocks: who frees one later than that puts it on the stack again. Pairs with
+        // the exchange in enlist(), which comes after the block is in the free list: one of the two exchanges sees the
+        // other. Release: our read of its link comes before the next push's write.
         superblock->listed.exchange(false, std::memory_order_acq_rel);
         return superblock;
     }

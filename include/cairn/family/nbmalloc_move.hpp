@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// NBmalloc's Move: takes a superblock's reference from one slot to another, so that it is reachable all the time, is in one
-// slot when no move is under way, and no stopped thread keeps others from moving it on.
+// NBmalloc's Move: takes a superblock's reference from one slot to another, so that it is reachable all the time, is in
+// one slot when no move is under way, and no stopped thread keeps others from moving it on.
 //
 // Adds:    move, and `settled`, which first finishes what others began.
 // Needs:   Places: Layout; slot(superblock, location); announce(location), which makes a filled slot known to its set.
 //          Pause: called after each step; tests stop threads there.
-// Keeps:   the invariants and the argument of docs/nbmalloc.md. In short: mv_info names both slots with their versions, a
-//          slot's version rises with each change, so each step can happen once only, whoever does it how late ever.
-// Threads: any; lock-free. Order: mv_info's exchanges are seq_cst, and hand on what their threads have seen of the slots;
-//          the slots' are releases, for who finds a superblock, or finds it gone.
+// Keeps:   the invariants and the argument of docs/nbmalloc.md. In short: mv_info names both slots with their versions,
+//          a slot's version rises with each change, so each step can happen once only, whoever does it how late ever.
+// Threads: any; lock-free. Order: mv_info's exchanges are seq_cst, and hand on what their threads have seen of the
+//          slots; the slots' are releases, for who finds a superblock, or finds it gone.
 // Cost:    two double-width and two single compare-exchanges, and the announcement.
 // Source:  NBmalloc, section 4.2, Fig. 3: Move, Move_Help; line numbers below are the paper's.
 #pragma once
@@ -79,10 +79,10 @@ private:
         const Reference there{memory, move.from_version};
         const Reference placed{memory, move.to_version + 1u};
 
-        // Step 2: fill `to` (H2 to H4). The version is the registered one, not one that is read now: a late helper
-        // must not fill a slot that was filled and emptied again in the meantime.
-        // release: pairs with the load in get_any. relaxed if it fails: what it sees is the registered version or later,
-        // since whoever registered it had seen that.
+        // Step 2: fill `to` (H2 to H4). The version is the registered one, not one that is read now: a late helper must
+        // not fill a slot that was filled and emptied again in the meantime. release: pairs with the load in get_any.
+        // relaxed if it fails: what it sees is the registered version or later, since whoever registered it had seen
+        // that.
         std::uint64_t seen = Reference{nullptr, move.to_version}.bits();
         if (!to.compare_exchange_strong(seen, placed.bits(), std::memory_order_release,
                                         std::memory_order_relaxed) &&

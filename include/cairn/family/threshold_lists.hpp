@@ -9,8 +9,8 @@
 // Threads: any; no lock but a BatchStore's, once for `target` blocks.
 // Errors:  nullptr.
 // Cost:    a load, two stores and the count each way.
-// Source:  Hoard, section 6.1: private heaps with thresholds. Of two lists, so that a thread at the border does not go to
-//          the shared list at every call.
+// Source:  Hoard, section 6.1: private heaps with thresholds. Of two lists, so that a thread at the border does not go
+//          to the shared list at every call.
 #pragma once
 
 #include <cairn/family/batch_store.hpp>

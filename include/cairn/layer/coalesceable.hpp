@@ -6,11 +6,11 @@
 //          and malloc_zeroed where the heap below has it.
 // Needs:   a heap whose blocks are aligned to 16 bytes.
 // Keeps:   malloc takes a region of a multiple of Granularity bytes and returns all of it as one block; a CoalesceHeap
-//          above splits it. A region goes back when the block that fills it is freed; free of a part does nothing. Over a
-//          contiguous heap a region continues the last one, so that blocks of both can be joined: if the last block is
-//          free by its tag, malloc asks only for the missing bytes, and the layer that freed that block joins the two.
-//          clear and the destructor give all regions back; clear also clears the heap below where it can be cleared.
-//          With `Marked`, all blocks bear the mark of the tag.
+//          above splits it. A region goes back when the block that fills it is freed; free of a part does nothing. Over
+//          a contiguous heap a region continues the last one, so that blocks of both can be joined: if the last block
+//          is free by its tag, malloc asks only for the missing bytes, and the layer that freed that block joins the
+//          two. clear and the destructor give all regions back; clear also clears the heap below where it can be
+//          cleared. With `Marked`, all blocks bear the mark of the tag.
 // Threads: one at a time.
 // Errors:  nullptr from below, and above BoundaryTag::largest_request.
 // Cost:    8 bytes a block, 32 a region.

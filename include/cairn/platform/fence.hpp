@@ -7,7 +7,8 @@
 // Threads: any.
 // Errors:  heavy_fence() returns false when the system does not provide it, or has no memory: then nothing was ordered.
 // Cost:    light: none. heavy: a system call, which interrupts the processors that run threads of this process.
-//          prepare_heavy_fence: a system call; short while the process has one thread, otherwise it waits in the kernel.
+//          prepare_heavy_fence: a system call; short while the process has one thread, otherwise it waits in the
+//          kernel.
 // Source:  membarrier(2), in Linux since 4.14; C++ proposal P1202 has the pair under the name of asymmetric fences.
 #pragma once
 
@@ -30,8 +31,8 @@ CAIRN_INLINE void light_fence() {
 inline constexpr long membarrier_private_expedited = 1 << 3;
 inline constexpr long membarrier_register_private_expedited = 1 << 4;
 
-/// Whether a call has shown that the system provides no heavy fence. relaxed: the flag changes once, from false to true;
-/// it is a hint, and each caller allows for an old false.
+/// Whether a call has shown that the system provides no heavy fence. relaxed: the flag changes once, from false to
+/// true; it is a hint, and each caller allows for an old false.
 inline constinit std::atomic<bool> heavy_fence_missing_{false};
 inline bool heavy_fence_missing() {
     return heavy_fence_missing_.load(std::memory_order_relaxed);

@@ -2,12 +2,12 @@
 //
 // Global heap: the superblocks that no thread heap has, between thread heaps and free runs.
 //
-// Adds:    acquire, make_from_empty and make_from_run, which give a heap a superblock of a class; release, which takes a heap's
-//          surplus superblock; notice, which delivers notices, and re-files superblocks that are here.
+// Adds:    acquire, make_from_empty and make_from_run, which give a heap a superblock of a class; release, which takes
+//          a heap's surplus superblock; notice, which delivers notices, and re-files superblocks that are here.
 // Needs:   SuperblockMaker below; the heaps' inboxes.
-// Keeps:   a superblock whose RemoteWord names owner 0 is in the lists here. Only threads that hold the lock change it, apart from
-//          pushes on its remote word. A superblock without live blocks stays, and becomes one of any class, or a free run, before
-//          fresh memory is taken.
+// Keeps:   a superblock whose RemoteWord names owner 0 is in the lists here. Only threads that hold the lock change it,
+//          apart from pushes on its remote word. A superblock without live blocks stays, and becomes one of any class,
+//          or a free run, before fresh memory is taken.
 // Threads: any; one lock, held for some tens of instructions.
 // Errors:  nullptr when out of memory.
 // Cost:    the lock once for each superblock that moves.
@@ -38,7 +38,8 @@ public:
     GlobalHeap(const GlobalHeap &) = delete;
     GlobalHeap &operator=(const GlobalHeap &) = delete;
 
-    /// A superblock of the class with a free block for `heap`, whose ThreadHeap is `owner`; nullptr when there is none for it.
+    /// A superblock of the class with a free block for `heap`, whose ThreadHeap is `owner`; nullptr when there is none
+    /// for it.
     OwnerLine *acquire(unsigned size_class, unsigned heap, void *owner) {
         orphans_.adopt();
         OwnerLine *s = nullptr;
@@ -49,8 +50,9 @@ public:
                 return nullptr;
             }
             ++counters_.from_global;
-            // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose thread finds the
-            // inbox by the number. The lock hands over everything else; the frees so far are counted, their blocks are not used.
+            // From here on remote frees are the new owner's. release: pairs with the acquire of free_remote, whose
+            // thread finds the inbox by the number. The lock hands over everything else; the frees so far are counted,
+            // their blocks are not used.
             remote_of(s)->word.fetch_or(RemoteWord::owned_by(heap), std::memory_order_release);
         }
         if (s->accounted == 0) {
@@ -60,7 +62,8 @@ public:
         return s;
     }
 
-    /// A superblock without carved blocks, made of one without live blocks; nullptr where there is none, or dirty runs would do.
+    /// A superblock without carved blocks, made of one without live blocks; nullptr where there is none, or dirty runs
+    /// would do.
     OwnerLine *make_from_empty(unsigned size_class, unsigned heap, void *owner) {
         return owned(empties_.make_from_empty(size_class, heap), owner);
     }
@@ -100,8 +103,8 @@ public:
         owned(s, owner);
     }
 
-    /// Takes a superblock over from `heap`. False while a notice about it is on its way: only SharedLine::owner has changed, to
-    /// null.
+    /// Takes a superblock over from `heap`. False while a notice about it is on its way: only SharedLine::owner has
+    /// changed, to null.
     bool release(OwnerLine *s, unsigned heap) {
         set_owner(s, nullptr);
         sync::Guard hold(lock_);
@@ -113,8 +116,8 @@ public:
         return true;
     }
 
-    /// For a thread that has just set a superblock's queued bit: delivers the notice to the owner. Returns the inbox that got it;
-    /// nullptr where the global heap owns the superblock, which gets its new place here.
+    /// For a thread that has just set a superblock's queued bit: delivers the notice to the owner. Returns the inbox
+    /// that got it; nullptr where the global heap owns the superblock, which gets its new place here.
     Inbox *notice(OwnerLine *s, RemoteWord word) {
         return word.owner() != 0 ? notices_.deliver(s, word.owner()) : refile(s);
     }
@@ -128,7 +131,8 @@ public:
     Notice &notices() { return notices_; }
     Stock<Classes, Discipline> &stock() { return stock_; }
 
-    /// In the child of a fork: forgets the lists. After this orphan() gets each superblock whose heap the child does not have.
+    /// In the child of a fork: forgets the lists. After this orphan() gets each superblock whose heap the child does
+    /// not have.
     void reset_after_fork() {
         lock_.reset_after_fork();
         stock_.forget();
@@ -147,7 +151,8 @@ private:
         return s;
     }
 
-    /// Moves a superblock here whose remote frees reached the notice threshold to its new list; they stay in its remote list.
+    /// Moves a superblock here whose remote frees reached the notice threshold to its new list; they stay in its remote
+    /// list.
     Inbox *refile(OwnerLine *s) {
         {
             sync::Guard hold(lock_);

@@ -117,7 +117,8 @@ public:
     }
 
 private:
-    /// Lists of superblocks without live blocks for each class, which heaps share by their numbers: as many as a byte has bits.
+    /// Lists of superblocks without live blocks for each class, which heaps share by their numbers: as many as a byte
+    /// has bits.
     static constexpr unsigned ways_ = 8;
 
     static bool is_uncarved(const OwnerLine *s) { return s->carved != shared_of(s)->capacity; }

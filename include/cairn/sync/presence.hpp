@@ -42,9 +42,9 @@ public:
     /// section and do not touch `at`.
     CAIRN_INLINE void begin(const void *at) { begin(address_of(at)); }
     CAIRN_INLINE void begin(Thing at) {
-        // With the light fence: Dekker pair with a visiting thread, which takes objects away, passes a heavy fence, then
-        // loads the hazard word (owner_uses): it finds the hazard word, or the owner finds the object taken. release:
-        // pairs with owner_uses(), owner_is_at() and try_visit(): what the previous section wrote is seen.
+        // With the light fence: Dekker pair with a visiting thread, which takes objects away, passes a heavy fence,
+        // then loads the hazard word (owner_uses): it finds the hazard word, or the owner finds the object taken.
+        // release: pairs with owner_uses(), owner_is_at() and try_visit(): what the previous section wrote is seen.
         hazard_.store(at, std::memory_order_release);
         platform::light_fence();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Balanced contents: the superblocks of one heap, in its bins and its holdings, and the limits of what may be free of them.
+// Balanced contents: the superblocks of one heap, in its bins and its holdings, and the limits of what may be free of
+// them.
 //
 // Adds:    settle, which rebalances the heap; the payment for touched memory; the release of all superblocks.
 // Needs:   Holdings, and GlobalHeap below.
@@ -32,8 +33,8 @@ public:
     CAIRN_INLINE const Bins &shown_bins() const { return shown_bins_; }
     Holdings<Global> &holdings() { return holdings_; }
 
-    /// Rebalances the heap: processes its inbox, gives away superblocks without live blocks while the heap is too empty, and
-    /// makes known that it still is. Part of every slow path.
+    /// Rebalances the heap: processes its inbox, gives away superblocks without live blocks while the heap is too
+    /// empty, and makes known that it still is. Part of every slow path.
     CAIRN_INLINE void settle() {
         holdings_.empty_inbox();
         const std::size_t overdraft = holdings_.overdraft();
@@ -47,8 +48,8 @@ public:
         }
     }
 
-    /// All superblocks go to the global heap, or all but full ones. Whether some that should go had to stay, since a notice
-    /// about them is on its way.
+    /// All superblocks go to the global heap, or all but full ones. Whether some that should go had to stay, since a
+    /// notice about them is on its way.
     bool hand_over(Keep keep) {
         holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
@@ -113,8 +114,8 @@ private:
                                                       holdings_.inbox());
     }
 
-    /// Puts the superblocks with the most free bytes out of the bins, until the bins' limit is kept. A bin then takes the
-    /// fullest superblock of its class, so that the emptier ones may become empty.
+    /// Puts the superblocks with the most free bytes out of the bins, until the bins' limit is kept. A bin then takes
+    /// the fullest superblock of its class, so that the emptier ones may become empty.
     CAIRN_COLD void thin_bins() {
         for (auto slack = bins().slack(); slack.free_bytes > holdings_.share(Discipline::bins_slack);) {
             holdings_.relink(bins().take(slack.take_widest()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap registry: the thread heaps of an allocator. A thread gets one at its first need: that of an ended thread, else a new one.
+// Heap registry: the thread heaps of an allocator. A thread gets one at its first need: that of an ended thread, else a
+// new one.
 //
 // Adds:    open, close, and which heap is to be visited next.
 // Needs:   memory for the heaps themselves, from the kernel, or from free runs where the kernel has none.
@@ -25,8 +26,9 @@ public:
     using Heap = ThreadHeap<Global>;
     constexpr HeapRegistry() = default;
 
-    /// A heap for the calling thread: `wanted`, a heap of this registry, if no thread has it, else the one that was closed last,
-    /// else a new one. `for_all`: for all threads that can have none of their own, with the number that is kept for it.
+    /// A heap for the calling thread: `wanted`, a heap of this registry, if no thread has it, else the one that was
+    /// closed last, else a new one. `for_all`: for all threads that can have none of their own, with the number that is
+    /// kept for it.
     Heap *open(Global &global, RunHeap &runs, Heap *wanted = nullptr, bool for_all = false) {
         sync::Guard hold(lock_);
         Heap *heap = unowned_.take(wanted);
@@ -40,7 +42,8 @@ public:
         return heap;
     }
 
-    /// Takes back a heap. `left`: a superblock had to stay, as a notice about it is on its way, or was until a visit processed it.
+    /// Takes back a heap. `left`: a superblock had to stay, as a notice about it is on its way, or was until a visit
+    /// processed it.
     void close(Heap *heap, bool left) {
         {
             sync::Guard hold(lock_);
@@ -54,7 +57,8 @@ public:
         }
     }
 
-    /// A process that has touched less than `bytes`, and less than Emptiness::small_process says for its heaps, has no limits.
+    /// A process that has touched less than `bytes`, and less than Emptiness::small_process says for its heaps, has no
+    /// limits.
     void set_small_process(RunHeap &runs, std::size_t bytes) {
         sync::Guard hold(lock_);
         small_process_ = bytes;
@@ -69,8 +73,10 @@ public:
         }
     }
 
-    // ---- for visits (heap_visits.hpp). Where there never was a second heap no other thread has freed into the only one.
-    /// The next heap in turn, if it is inactive and was not reported, or other threads have freed much in it since; else nullptr.
+    // ---- for visits (heap_visits.hpp). Where there never was a second heap no other thread has freed into the only
+    // one.
+    /// The next heap in turn, if it is inactive and was not reported, or other threads have freed much in it since;
+    /// else nullptr.
     Heap *next_inactive(std::uint64_t now, std::uint64_t wait) {
         const sync::Guard hold(lock_);
         hand_ = hand_ != nullptr ? hand_->next : all_;
@@ -88,7 +94,8 @@ public:
         return heap != nullptr ? made_ + 1 : 0; // one call finds the end of the list
     }
 
-    /// The first of all heaps, linked by `next`, with and without threads; nullptr where fewer than `at_least` were made.
+    /// The first of all heaps, linked by `next`, with and without threads; nullptr where fewer than `at_least` were
+    /// made.
     Heap *first(unsigned at_least = 0) {
         const sync::Guard hold(lock_);
         return made_ >= at_least ? all_ : nullptr;
@@ -110,7 +117,8 @@ public:
         }
     }
 
-    /// In the child of a fork: no heap but `survivor` has a thread or superblocks. `survivor` if it has kept what it had, else nullptr.
+    /// In the child of a fork: no heap but `survivor` has a thread or superblocks. `survivor` if it has kept what it
+    /// had, else nullptr.
     Heap *repair_after_fork(Heap *survivor) {
         lock_.reset_after_fork();
         unowned_ = {};

@@ -2,12 +2,12 @@
 //
 // Heap visits: which heaps are visited, and when.
 //
-// Adds:    visit_wanted, before fresh memory is taken: heaps that may have too much free; visit_until_enough, after fresh memory
-//          was touched; retire_inactive_heaps, now and then while memory grows, and by the purger's clock: heaps whose threads
-//          are inactive; retire_all, when memory is short.
+// Adds:    visit_wanted, before fresh memory is taken: heaps that may have too much free; visit_until_enough, after
+//          fresh memory was touched; retire_inactive_heaps, now and then while memory grows, and by the purger's clock:
+//          heaps whose threads are inactive; retire_all, when memory is short.
 // Needs:   HeapRegistry, Visit.
-// Keeps:   memory grows only while no heap is known to have more free than the discipline allows, apart from heaps whose owners
-//          are in long sections.
+// Keeps:   memory grows only while no heap is known to have more free than the discipline allows, apart from heaps
+//          whose owners are in long sections.
 // Threads: any that holds no lock.
 // Cost:    visit_wanted: a lock and a visit; nothing while no heap has too much free.
 // Source:  Hoard, section 3.4, where each free does this; docs/decisions/visits-before-growth.md.
@@ -19,8 +19,8 @@
 
 namespace cairn {
 
-/// A heap is inactive when its thread has taken no slow path for so long: longer than a thread that is ready waits for a
-/// processor.
+/// A heap is inactive when its thread has taken no slow path for so long: longer than a thread that is ready waits for
+/// a processor.
 inline constexpr std::uint64_t inactive_after_milliseconds = 200;
 
 /// Visits a heap that may have too much free. False if the visiting thread could not get in.
@@ -33,8 +33,9 @@ bool visit_to_settle(Heap &heap_of_another) {
     return static_cast<bool>(visit);
 }
 
-/// Visits a heap whose thread is inactive, or any heap when memory is short. Delivers notices after the visit, since delivery
-/// takes locks that come before the visit's. False if the visiting thread could not get in, but may get in another time.
+/// Visits a heap whose thread is inactive, or any heap when memory is short. Delivers notices after the visit, since
+/// delivery takes locks that come before the visit's. False if the visiting thread could not get in, but may get in
+/// another time.
 template <class Global>
 bool visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of_another) {
     Gathering::AllLeft all;
@@ -52,10 +53,10 @@ bool visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of
     return done;
 }
 
-/// Visits the next heap in which other threads have freed much, or whose bins have much free; heaps that have found otherwise in
-/// a slow path since are passed over. False if there is none but `mine`, which settles by itself. Heaps whose owners are in long
-/// sections stay on the list, behind the others, and are asked to visit themselves; after 64 of them the search ends, and goes on
-/// another time.
+/// Visits the next heap in which other threads have freed much, or whose bins have much free; heaps that have found
+/// otherwise in a slow path since are passed over. False if there is none but `mine`, which settles by itself. Heaps
+/// whose owners are in long sections stay on the list, behind the others, and are asked to visit themselves; after 64
+/// of them the search ends, and goes on another time.
 template <class Global>
 bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mine) {
     constexpr unsigned most_missed = 64;
@@ -78,8 +79,8 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
     return false;
 }
 
-/// To call after fresh memory was touched and no free memory could go back for it: visits heaps so that there is free memory the
-/// next time. Several, since the heaps that were added last come first, and may have nothing to give yet.
+/// To call after fresh memory was touched and no free memory could go back for it: visits heaps so that there is free
+/// memory the next time. Several, since the heaps that were added last come first, and may have nothing to give yet.
 template <class Global>
 void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const void *mine) {
     constexpr std::size_t enough = 16_MiB;
@@ -90,8 +91,8 @@ void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const vo
     }
 }
 
-/// Retires inactive heaps among the next `count` heaps in turn. A heap whose owner or another visiting thread was in a section is
-/// looked at again.
+/// Retires inactive heaps among the next `count` heaps in turn. A heap whose owner or another visiting thread was in a
+/// section is looked at again.
 template <class Global>
 void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned count) {
     const std::uint64_t now = platform::monotonic_milliseconds();

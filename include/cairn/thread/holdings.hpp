@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Holdings: the superblocks of a thread heap that are not in its bins, with the account of all its superblocks, and the way to the
-// global heap.
+// Holdings: the superblocks of a thread heap that are not in its bins, with the account of all its superblocks, and the
+// way to the global heap.
 //
 // Adds:    superblocks by fullness; the processing of notices; the release of superblocks beyond the invariant.
 // Needs:   GlobalHeap below.
 // Keeps:   a heap that is too empty is on the list of those to visit. Each superblock is in one list.
-// Threads: one at a time: the heap's own thread in a long section (sync::Presence), or a visiting thread. Notices may arrive from
-//          any thread.
+// Threads: one at a time: the heap's own thread in a long section (sync::Presence), or a visiting thread. Notices may
+//          arrive from any thread.
 // Cost:    some tens of instructions at each check; a lock for each superblock that moves.
 // Source:  Hoard, sections 3.1 and 3.4; accounted at check thresholds, not at each call.
 #pragma once
@@ -68,9 +68,9 @@ public:
         }
     }
 
-    /// While the heap is too empty: gives away superblocks without live blocks, and those of fullness groups below `groups`. In
-    /// slow paths `groups` is 0: later frees of a partly filled superblock's blocks would all be remote frees, so it stays until
-    /// another heap needs it.
+    /// While the heap is too empty: gives away superblocks without live blocks, and those of fullness groups below
+    /// `groups`. In slow paths `groups` is 0: later frees of a partly filled superblock's blocks would all be remote
+    /// frees, so it stays until another heap needs it.
     void give_surplus(unsigned groups = movable) {
         give_each([&] { return overdraft() != 0 ? places_.emptiest(groups) : nullptr; });
     }
@@ -78,7 +78,8 @@ public:
     /// How many fullness groups, from the emptiest on, have superblocks that are at least f empty.
     static constexpr unsigned movable = Discipline::template movable_groups<Places<Classes::count>::groups>;
 
-    /// Gives a superblock to the global heap. False while a notice about it is on its way: then it is in no list and has no owner.
+    /// Gives a superblock to the global heap. False while a notice about it is on its way: then it is in no list and
+    /// has no owner.
     bool give(OwnerLine *s) {
         places_.take_out(s);
         const std::size_t used = used_by(s), held = superblock::held_by(s);
@@ -109,8 +110,8 @@ public:
     Overdraft &watched() { return overdraft_; }
     void overdraft_visited() { overdraft_.visited(overdraft(), inbox_); }
 
-    /// Gives each superblock that next() returns to the global heap. Superblocks that have to stay return to their lists at the
-    /// end. Whether any had to.
+    /// Gives each superblock that next() returns to the global heap. Superblocks that have to stay return to their
+    /// lists at the end. Whether any had to.
     template <class Next>
     bool give_each(Next next) {
         LineList refused;
@@ -141,8 +142,8 @@ public:
         relink(s);
     }
 
-    /// In the child of a fork, for the heap that survives: a notice may have been on its way in a thread that the child does not
-    /// have.
+    /// In the child of a fork, for the heap that survives: a notice may have been on its way in a thread that the child
+    /// does not have.
     void forget_notices() {
         overdraft_ = {};
         inbox_.reset_after_fork();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Levels: everything of an allocator that its threads share, from the operating system up to the registry of thread heaps.
+// Levels: everything of an allocator that its threads share, from the operating system up to the registry of thread
+// heaps.
 //
 // Adds:    what concerns several levels: growth, purging, statistics, the repair after a fork.
 // Needs:   RunHeap, LargeHeap, HugeHeap, GlobalHeap, HeapRegistry.
@@ -32,7 +33,8 @@ public:
         global_.maker().seed(platform::secret());
         return registry_.open(global_, runs_, wanted, for_all);
     }
-    /// The heap's thread ends, or has ended: gives back its chains, hands over its superblocks, and keeps the heap for another thread.
+    /// The heap's thread ends, or has ended: gives back its chains, hands over its superblocks, and keeps the heap for
+    /// another thread.
     void close(Heap *heap) {
         tell_all(registry_, global_, heap->give_gathered());
         const bool left = heap->hand_over();
@@ -43,13 +45,14 @@ public:
     RunHeap &runs() { return runs_; }
     LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
-    /// Whether a block of a growth step or more would take more memory from the operating system than was ever taken. A hint.
+    /// Whether a block of a growth step or more would take more memory from the operating system than was ever taken. A
+    /// hint.
     bool would_grow(std::size_t size, std::size_t alignment) {
         return size >= growth_step && !long_blocks_.is_there(size, alignment) && runs_.would_grow(size);
     }
 
-    /// To call after each slow malloc, without a lock. Where touched memory has grown by a slot, visits heaps; true where it has grown by a
-    /// growth step. `mine`: the calling thread's heap.
+    /// To call after each slow malloc, without a lock. Where touched memory has grown by a slot, visits heaps; true
+    /// where it has grown by a growth step. `mine`: the calling thread's heap.
     CAIRN_INLINE bool after_growth(const void *mine = nullptr) {
         const std::size_t growth = runs_.line().total(),
                           seen = visited_growth_.load(std::memory_order_relaxed);
@@ -66,13 +69,15 @@ public:
         return false;
     }
 
-    /// To call before fresh memory is taken: visits a heap. True if one was visited, so that there may be free memory now.
+    /// To call before fresh memory is taken: visits a heap. True if one was visited, so that there may be free memory
+    /// now.
     bool visit_wanted(const void *mine) { return cairn::visit_wanted(registry_, global_, mine); }
 
     /// Retires all heaps, also those whose threads are active.
     void retire_heaps() { retire_all(registry_); }
 
-    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later, and address space. Whether there was any.
+    /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later, and address space. Whether
+    /// there was any.
     bool give_up_caches() {
         const std::size_t kept = global_.stock().empty_bytes() + large_.give_up_spares();
         global_.make_room(SIZE_MAX);
@@ -87,11 +92,13 @@ public:
         return huge_.flush() + runs_.purge(keep);
     }
 
-    /// Whether a heap is active, or other threads have freed much in an inactive one: retire_inactive() has, or will have, work.
+    /// Whether a heap is active, or other threads have freed much in an inactive one: retire_inactive() has, or will
+    /// have, work.
     bool has_heaps_to_check() { return registry_.heaps_to_check() != 0; }
 
-    /// One tick of the purge clock. retire_inactive: retires inactive heaps, twice, since the first round may return blocks to superblocks
-    /// of heaps that it has passed. purge_idle: gives back what was free since the last tick, but for `keep` bytes.
+    /// One tick of the purge clock. retire_inactive: retires inactive heaps, twice, since the first round may return
+    /// blocks to superblocks of heaps that it has passed. purge_idle: gives back what was free since the last tick, but
+    /// for `keep` bytes.
     void retire_inactive() {
         retire_inactive_heaps(registry_, registry_.heaps_to_check());
         retire_inactive_heaps(registry_, registry_.heaps_to_check());
@@ -108,7 +115,8 @@ public:
         return global_.free_bytes() + large_.spares() + huge_.cached_bytes();
     }
 
-    /// Whether surplus_bytes() exceeds `bytes`. `heap_number`: the asking thread's heap number; its own stripe of runs is asked first.
+    /// Whether surplus_bytes() exceeds `bytes`. `heap_number`: the asking thread's heap number; its own stripe of runs
+    /// is asked first.
     bool has_surplus(std::size_t bytes, unsigned heap_number) const {
         return runs_.stripes().dirty_bytes(RunHeap::home_of(heap_number)) > bytes || surplus_bytes() > bytes;
     }
@@ -134,8 +142,9 @@ public:
         registry_.statistics(out);
     }
 
-    /// In the child of a fork of a process in which other threads had heaps, and may have stopped anywhere. The descriptors are the truth:
-    /// locks and lists are made again from them. `survivor`: the heap of the child's thread; superblocks of all others become orphans.
+    /// In the child of a fork of a process in which other threads had heaps, and may have stopped anywhere. The
+    /// descriptors are the truth: locks and lists are made again from them. `survivor`: the heap of the child's thread;
+    /// superblocks of all others become orphans.
     void repair_after_fork(Heap *survivor) {
         huge_.repair_after_fork();
         global_.reset_after_fork();

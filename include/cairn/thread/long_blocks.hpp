@@ -42,7 +42,8 @@ public:
         return size > HugeHeap::largest || alignment > HugeHeap::largest;
     }
 
-    /// A large or huge block. Sets `clean` if it reads as zero. `heap_number`: the number of the thread's heap; 0: none.
+    /// A large or huge block. Sets `clean` if it reads as zero. `heap_number`: the number of the thread's heap; 0:
+    /// none.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned heap_number = 0) {
         size += size == 0; // a block of 0 bytes has an address of its own, too
         const bool huge = is_huge(size, alignment);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Owner-routed heap: gives each thread a heap of its own, serves each size from the level for it, and returns each freed block to the
-// superblock or run that it came from, after checking that it came from there.
+// Owner-routed heap: gives each thread a heap of its own, serves each size from the level for it, and returns each
+// freed block to the superblock or run that it came from, after checking that it came from there.
 //
-// malloc, memalign, malloc_zeroed and reallocate come in parts, for C functions (src/malloc/malloc.cpp) whose fast paths need no stack
-// frame. `try_x` is the inlined fast path; it calls nothing, and answers nullptr where the next part is to be tried. `x_slow` is the
-// slow path, a function of its own, to which the C function jumps at its end: so the fast path saves no registers for it. `x_later`
-// stands between them: it tries the fast path for medium blocks (try_malloc_medium), and then jumps to `x_slow`. Each part has the
-// arguments of the whole, in the same registers.
+// malloc, memalign, malloc_zeroed and reallocate come in parts, for C functions (src/malloc/malloc.cpp) whose fast
+// paths need no stack frame. `try_x` is the inlined fast path; it calls nothing, and answers nullptr where the next
+// part is to be tried. `x_slow` is the slow path, a function of its own, to which the C function jumps at its end: so
+// the fast path saves no registers for it. `x_later` stands between them: it tries the fast path for medium blocks
+// (try_malloc_medium), and then jumps to `x_slow`. Each part has the arguments of the whole, in the same registers.
 //
 // Adds:    the whole heap interface (malloc, free, getSize, memalign, reallocate, malloc_zeroed).
 // Needs:   PerThread and Levels; `Hooks` (Routes).
@@ -105,8 +105,8 @@ public:
         return CAIRN_LIKELY(p != nullptr) ? std::memset(p, 0, size) : nullptr;
     }
 
-    /// The contents of the live block `p` in a block of `size` bytes, in place where possible. nullptr when out of memory: `p` is
-    /// unchanged.
+    /// The contents of the live block `p` in a block of `size` bytes, in place where possible. nullptr when out of
+    /// memory: `p` is unchanged.
     void *reallocate(void *p, std::size_t size) {
         const std::size_t before = quick_size(p);
         return CAIRN_LIKELY(stays(before, size)) ? p : reallocate_slow(p, before, size);
@@ -117,7 +117,8 @@ public:
         const OwnerLine *const s = superblock::quick_find(address_of(p));
         return CAIRN_LIKELY(s != nullptr) ? shared_of(s)->block_size : 0;
     }
-    /// Whether a block of `before` usable bytes is kept for `size` bytes: it is long enough, and half of it or more is used. Not if 0.
+    /// Whether a block of `before` usable bytes is kept for `size` bytes: it is long enough, and half of it or more is
+    /// used. Not if 0.
     CAIRN_INLINE static bool stays(std::size_t before, std::size_t size) {
         return size <= before && size >= before / 2 && before != 0;
     }
@@ -155,8 +156,8 @@ private:
         return stays(before, size) ? p : move(p, before, size); // not worth a copy
     }
 
-    /// How many bytes more than `size` a block gets when it moves. One that has grown by little will soon grow again: with an
-    /// eighth more, however small the steps, at most nine times its final length is copied in all.
+    /// How many bytes more than `size` a block gets when it moves. One that has grown by little will soon grow again:
+    /// with an eighth more, however small the steps, at most nine times its final length is copied in all.
     static std::size_t room_to_grow(std::size_t before, std::size_t size) {
         return size > before && size - before <= before / 8 ? size / 8 : 0;
     }

@@ -6,8 +6,9 @@
 // Adds:    the fast paths, and the sections (sync::Presence) in which the contents may be used.
 // Needs:   HeapContents; GlobalHeap below.
 // Keeps:   one thread at a time uses the contents.
-// Threads: its own thread, or a thread that holds a lock where several share a heap. Remote frees do not use the heap (RemoteWord).
-//          While its thread is in no long section, another thread may visit it and take superblocks (Visit).
+// Threads: its own thread, or a thread that holds a lock where several share a heap. Remote frees do not use the heap
+//          (RemoteWord). While its thread is in no long section, another thread may visit it and take superblocks
+//          (Visit).
 // Errors:  nullptr when the global heap has no superblock.
 // Cost:    three cache lines: the bin, the superblock, the block. Instructions: docs/way-of-a-malloc.md.
 // Source:  Hoard, sections 3 and 4.
@@ -37,9 +38,9 @@ public:
         gathering_.open();
     }
 
-    /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin's superblock has no block in its list, or
-    /// its first block is damaged: malloc_class() sees to both. The hazard word stays set: for visiting threads the bin is in use
-    /// until the next section begins.
+    /// The fast path: a block of a class up to Classes::table_limit. nullptr when the bin's superblock has no block in
+    /// its list, or its first block is damaged: malloc_class() sees to both. The hazard word stays set: for visiting
+    /// threads the bin is in use until the next section begins.
     CAIRN_INLINE void *try_malloc_small(std::size_t size) {
         const unsigned c = Classes::small_class_of(size);
         presence_.begin(c);
@@ -66,17 +67,18 @@ public:
         return contents_.malloc(c, growth);
     }
 
-    /// Whether this heap owns the superblock. In a long section the answer stays right. relaxed: visits are over then, and what
-    /// they did is seen (Presence::enter).
+    /// Whether this heap owns the superblock. In a long section the answer stays right. relaxed: visits are over then,
+    /// and what they did is seen (Presence::enter).
     bool owns(const OwnerLine *s) {
         return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed)) == this;
     }
 
-    /// Frees a checked block of a superblock that this heap owns, in a section. True: the superblock's check is due; call check(s).
+    /// Frees a checked block of a superblock that this heap owns, in a section. True: the superblock's check is due;
+    /// call check(s).
     CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
 
-    /// Frees a checked block of any superblock, in a long section. False if this heap does not own it: nothing has changed. `due`:
-    /// its check is due.
+    /// Frees a checked block of any superblock, in a long section. False if this heap does not own it: nothing has
+    /// changed. `due`: its check is due.
     bool free_inside(OwnerLine *s, std::uintptr_t block, bool &due) {
         const Inside inside(*this);
         const bool mine = owns(s);
@@ -99,8 +101,9 @@ public:
     }
     Gathering &gathering() { return gathering_; }
 
-    /// Checks a superblock whose check is due, and rebalances the heap. Whether the heap has given a superblock to the global heap
-    /// since the last check, or its thread's absence was reported (Attendance): the caller asks for the rest.
+    /// Checks a superblock whose check is due, and rebalances the heap. Whether the heap has given a superblock to the
+    /// global heap since the last check, or its thread's absence was reported (Attendance): the caller asks for the
+    /// rest.
     CAIRN_INLINE bool check(OwnerLine *s) {
         const Inside inside(*this);
         if (owns(s)) { // a visiting thread may have taken it since
@@ -112,13 +115,15 @@ public:
         return attendance.is_missed() || given;
     }
 
-    /// The heap's thread ends, or its new thread is no heir: superblocks go to the global heap. Whether some of them had to stay.
+    /// The heap's thread ends, or its new thread is no heir: superblocks go to the global heap. Whether some of them
+    /// had to stay.
     bool hand_over(Keep keep = Keep::full) {
         const Inside inside(*this);
         return contents_.hand_over(keep);
     }
 
-    /// For a heap that has no thread and gets none meanwhile: superblocks that other threads have freed blocks of go to the global heap.
+    /// For a heap that has no thread and gets none meanwhile: superblocks that other threads have freed blocks of go to
+    /// the global heap.
     void hand_over_unowned() {
         const sync::Guard alone(presence_.lock());
         contents_.hand_over_unowned();
@@ -153,8 +158,8 @@ public:
     ThreadHeap *previous_unowned = nullptr;
 
 private:
-    /// A long section. In the first one after the process has found that it has no heavy fence, the heap hides its superblocks from
-    /// the fast paths. From then on visiting threads need no heavy fence.
+    /// A long section. In the first one after the process has found that it has no heavy fence, the heap hides its
+    /// superblocks from the fast paths. From then on visiting threads need no heavy fence.
     class [[nodiscard]] Inside {
     public:
         CAIRN_INLINE explicit Inside(ThreadHeap &self) : inside_(self.presence_) {

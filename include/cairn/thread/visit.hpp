@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Visit: another thread does a heap's rebalancing while the heap's own thread sleeps, is stopped, or only uses what it has. So
-// the bound on memory does not depend on the owner thread.
+// Visit: another thread does a heap's rebalancing while the heap's own thread sleeps, is stopped, or only uses what it
+// has. So the bound on memory does not depend on the owner thread.
 //
-// Adds:    settle, which processes notices and keeps the emptiness invariant as the owner would; retire, which also empties the
-//          bins.
+// Adds:    settle, which processes notices and keeps the emptiness invariant as the owner would; retire, which also
+//          empties the bins.
 // Needs:   ThreadHeap, and its Presence.
 // Keeps:   a superblock that the owner may be using stays where it is (Taking).
 // Threads: any; one visiting thread at a time, and none while the owner is in a long section.
 // Errors:  converts to false when the visiting thread could not get in: then nothing has changed.
 // Cost:    two or three heavy fences, more only where very many superblocks go. The owner's fast path is not delayed.
-// Source:  Hoard, section 3.4: the thread that frees moves a superblock to heap 0 when heap i gets too empty, whichever thread
-//          that is. There it holds heap i's lock.
+// Source:  Hoard, section 3.4: the thread that frees moves a superblock to heap 0 when heap i gets too empty, whichever
+//          thread that is. There it holds heap i's lock.
 #pragma once
 
 #include <cairn/thread/taking.hpp>
@@ -32,9 +32,9 @@ public:
     Visit &operator=(const Visit &) = delete;
     explicit operator bool() const { return in_; }
 
-    /// Does what the owner would do in a slow path. If that is not enough, also takes superblocks without live blocks out of
-    /// bins: giving those away makes no two threads share a cache line. If the heap has very much free memory, takes all
-    /// superblocks out of bins.
+    /// Does what the owner would do in a slow path. If that is not enough, also takes superblocks without live blocks
+    /// out of bins: giving those away makes no two threads share a cache line. If the heap has very much free memory,
+    /// takes all superblocks out of bins.
     void settle() {
         auto &holdings = heap_.holdings();
         const std::size_t bins_may = holdings.share(Discipline::bins_slack);
@@ -44,8 +44,8 @@ public:
         holdings.overdraft_visited();
     }
 
-    /// For a heap whose thread has been inactive for long: the heap keeps no more free than its share of the slack, in bins or
-    /// not, apart from free blocks of nearly full superblocks.
+    /// For a heap whose thread has been inactive for long: the heap keeps no more free than its share of the slack, in
+    /// bins or not, apart from free blocks of nearly full superblocks.
     void retire() { thin_out(RetiringVisit{heap_.holdings().share(Discipline::slack)}); }
 
 private:
@@ -63,8 +63,8 @@ private:
         }
     }
 
-    /// Takes the pending superblocks, the emptiest ones and, once in a visit, those of bins; passes one heavy fence, and gives
-    /// away what may go. Whether another round may find more.
+    /// Takes the pending superblocks, the emptiest ones and, once in a visit, those of bins; passes one heavy fence,
+    /// and gives away what may go. Whether another round may find more.
     template <class Policy>
     bool round(const Policy &policy) {
         Taking<Heap> taken(heap_);
@@ -84,7 +84,8 @@ private:
         return given || bins || pending != 0;
     }
 
-    /// Takes the emptiest superblocks while the heap is too empty by its account. Whether it would not be without these.
+    /// Takes the emptiest superblocks while the heap is too empty by its account. Whether it would not be without
+    /// these.
     template <class Policy>
     bool take_emptiest(Taking<Heap> &taken, const Policy &policy) {
         auto &holdings = heap_.holdings();
@@ -105,8 +106,9 @@ private:
         return true;
     }
 
-    /// Accounts for all that was taken before the first superblock goes. Superblocks of bins that have live blocks are decided
-    /// last: perhaps no more need go then. Whether the global heap got a superblock or refused one: others may go then.
+    /// Accounts for all that was taken before the first superblock goes. Superblocks of bins that have live blocks are
+    /// decided last: perhaps no more need go then. Whether the global heap got a superblock or refused one: others may
+    /// go then.
     template <class Policy>
     bool sort_out(Taking<Heap> &taken, unsigned pending, const Policy &policy) {
         taken.keep_if(
@@ -124,9 +126,10 @@ private:
         return given;
     }
 
-    /// Accounts for a superblock. False if the owner may be using it, and it stays: then a notice about it stays pending.
-    /// Uncarved memory of a superblock with live blocks serves no other heap: it goes back to the operating system, since memory
-    /// is about to grow; but not where blocks were carved since the last visit, as the heap would soon touch this memory again.
+    /// Accounts for a superblock. False if the owner may be using it, and it stays: then a notice about it stays
+    /// pending. Uncarved memory of a superblock with live blocks serves no other heap: it goes back to the operating
+    /// system, since memory is about to grow; but not where blocks were carved since the last visit, as the heap would
+    /// soon touch this memory again.
     template <class Policy>
     bool examine(Taking<Heap> &taken, OwnerLine *s, bool pending) {
         if (taken.in_use(s)) {
@@ -146,8 +149,8 @@ private:
         return true;
     }
 
-    /// Gives a superblock to the global heap, if the heap is too empty and the superblock may go; else puts it back. Whether the
-    /// global heap got it or refused it.
+    /// Gives a superblock to the global heap, if the heap is too empty and the superblock may go; else puts it back.
+    /// Whether the global heap got it or refused it.
     template <class Policy>
     bool give_or_put_back(Taking<Heap> &taken, OwnerLine *s, const Policy &policy) {
         auto &holdings = heap_.holdings();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The frees that say what they free, with a look at whether it is so. They take the place of those of src/malloc/, which
-// do not look.
+// The frees that say what they free, with a look at whether it is so. They take the place of those of src/malloc/,
+// which do not look.
 //
-// A program may have its own operator delete and leave the forms that say a size or an alignment: those go through the program's then,
-// as in src/malloc/new_delete.cpp. Its blocks are none of this heap, and there is nothing to look at.
+// A program may have its own operator delete and leave the forms that say a size or an alignment: those go through the
+// program's then, as in src/malloc/new_delete.cpp. Its blocks are none of this heap, and there is nothing to look at.
 #include <src/family/process_heap.hpp>
 
 #include <new>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For a file with assertions and one without, each with heaps of its own: a heap's members must not depend on which of two
-// definitions with one name the linker keeps.
+// For a file with assertions and one without, each with heaps of its own: a heap's members must not depend on which of
+// two definitions with one name the linker keeps.
 #include <allocators/hardened.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/guarded_pages.hpp>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that asks for memory, frees what others have allocated, and loads another one from where its RUNPATH says. */
+/* A library that asks for memory, frees what others have allocated, and loads another one from where its RUNPATH
+   says. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

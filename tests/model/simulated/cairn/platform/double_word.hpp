@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// In place of platform/double_word.hpp under the model checker, which can not see into assembly: the same operations, as
-// sequentially consistent ones on a location of 16 bytes. Lines that are the same there are the same operation (mutants.py).
+// In place of platform/double_word.hpp under the model checker, which can not see into assembly: the same operations,
+// as sequentially consistent ones on a location of 16 bytes. Lines that are the same there are the same operation
+// (mutants.py).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// In place of platform/futex.hpp under the model checker: the same, but that the clock stands still, so that a kernel does the
-// same whenever it is run.
+// In place of platform/futex.hpp under the model checker: the same, but that the clock stands still, so that a kernel
+// does the same whenever it is run.
 #pragma once
 
 #pragma GCC system_header // #include_next
