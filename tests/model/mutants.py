@@ -160,7 +160,7 @@ Operation = collections.namedtuple("Operation", "file first last code orders")  
 Mutant = collections.namedtuple("Mutant", "key where order")  # where: (program, places, kernels, those not explored to the end)
 
 operation = re.compile(r"(?:(?:\.|->)(load|store|exchange|compare_exchange_weak|compare_exchange_strong|fetch_\w+)"
-                       r"|(atomic_thread_fence)|platform::(is_now))\s*\(")
+                       r"|(atomic_thread_fence)|platform::(is_now|load_address))\s*\(")
 if_it_fails = {"seq_cst": "seq_cst", "acq_rel": "acquire", "acquire": "acquire", "release": "relaxed", "relaxed": "relaxed"}
 
 
@@ -180,7 +180,7 @@ def operations():
                 if text[found.end():end] == "order)":  # its caller's
                     continue
                 name = found[1] or found[2] or found[3]
-                kind = {"load": "load", "is_now": "load", "store": "store", "atomic_thread_fence": "fence"}.get(name, "update")
+                kind = {"load": "load", "is_now": "load", "load_address": "load", "store": "store", "atomic_thread_fence": "fence"}.get(name, "update")
                 has = {kind: asked[0]}
                 if name.startswith("compare"):
                     has["failure"] = asked[1] if len(asked) > 1 else if_it_fails[asked[0]]

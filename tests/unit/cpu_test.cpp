@@ -33,6 +33,13 @@ TEST(Cpu, ComparesPointersAndNarrowWords) {
     const std::atomic<int *> pointer{some};
     EXPECT_TRUE(is_now(pointer, &some[0], std::memory_order_relaxed));
     EXPECT_FALSE(is_now(pointer, &some[1], std::memory_order_relaxed));
+    int *next = &some[1];
+    const char *other = nullptr;
+    EXPECT_TRUE(is_now(pointer, &some[0], std::memory_order_acquire, next, other));
+    EXPECT_FALSE(is_now(pointer, &some[1], std::memory_order_acquire, next, other));
+    EXPECT_EQ(next, &some[1]) << "computed from what was loaded, and still the same";
+    EXPECT_EQ(other, nullptr);
+    EXPECT_EQ(load_address(next, std::memory_order_acquire), &some[1]);
     const struct {
         std::atomic<std::uint16_t> word{0xfff0};
         std::uint16_t behind = 1;

@@ -72,16 +72,39 @@ CAIRN_INLINE bool is_within(std::uintptr_t &number, const std::uintptr_t &begin,
 /// is_now(): whether `word` holds `value`, with the memory order of a load. is_below(): whether `number` is less than
 /// `word`, relaxed. On x86-64 the word is a memory operand of the comparison: one instruction, where compilers make two
 /// of an atomic load and a comparison.
-template <class T>
-CAIRN_INLINE bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
+///
+/// With pointers `next`, what is_now() orders is what the caller reads through them, and nothing else. aarch64 keeps
+/// the order of a load and of the loads whose addresses were computed from its result, so the pointers are computed
+/// from it: docs/decisions/address-dependencies.md.
+template <class T, class... U>
+CAIRN_INLINE bool is_now(const std::atomic<T> &word, T value, std::memory_order order,
+                         [[maybe_unused]] U *&...next) {
 #if defined(__x86_64__)
     if constexpr (!sanitized) { // a sanitizer has to see the load
         bool equal;
         asm volatile("cmp %2, %1" : "=@cce"(equal) : "r"(value), "m"(word) : "memory");
         return equal;
     }
+#elif defined(__aarch64__)
+    if constexpr (!sanitized && sizeof...(next) != 0) {
+        static_assert(sizeof(T) == sizeof(std::uint64_t));
+        T found;
+        std::uint64_t zero;
+        asm volatile("ldr %0, %2\n\teor %1, %0, %0" : "=&r"(found), "=r"(zero) : "m"(word) : "memory");
+        ((next = reinterpret_cast<U *>(reinterpret_cast<std::uintptr_t>(next) + zero)), ...);
+        return found == value;
+    }
 #endif
     return word.load(order) == value;
+}
+/// Loads an address. The load orders what the caller reads through the address, and nothing else: as is_now() with
+/// pointers.
+template <class T>
+CAIRN_INLINE T *load_address(T *&word, std::memory_order order) {
+#if defined(__aarch64__)
+    order = sanitized ? order : std::memory_order_relaxed;
+#endif
+    return std::atomic_ref(word).load(order);
 }
 template <class T>
 CAIRN_INLINE bool is_below(T number, const std::atomic<T> &word) {

@@ -24,7 +24,7 @@ public:
 
     /// The superblock in the bin of class c; `nothing_` if the bin is empty.
     CAIRN_INLINE OwnerLine *at(unsigned c) const {
-        return std::atomic_ref(current_[c]).load(std::memory_order_acquire);
+        return platform::load_address(current_[c], std::memory_order_acquire);
     }
     bool is_empty(unsigned c) const { return at(c) == &nothing_; }
 

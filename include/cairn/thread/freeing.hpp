@@ -37,8 +37,8 @@ public:
         if (CAIRN_UNLIKELY(!in_segment(block, low))) {
             return free_slow(p, *this);
         }
-        OwnerLine *const s = owner_line_at(block, low);
-        SharedLine *const shared = shared_of(s);
+        OwnerLine *s = owner_line_at(block, low);
+        SharedLine *shared = shared_of(s);
         Heap *const heap = threads_.mine();
         if (is_own(heap, s, shared, heap, block % slot_size, block)) {
             if (CAIRN_UNLIKELY(heap->free_local(s, block))) {
@@ -55,11 +55,11 @@ protected:
 private:
     /// Begins a section on `s`. Whether the superblock is the heap's, so that `mark` is what its owner field holds,
     /// and the block at `offset` is live. If not, the section is still to be ended.
-    CAIRN_INLINE static bool is_own(Heap *heap, OwnerLine *s, SharedLine *shared, void *mark,
+    CAIRN_INLINE static bool is_own(Heap *heap, OwnerLine *&s, SharedLine *&shared, void *mark,
                                     std::size_t offset, std::uintptr_t block) {
         heap->presence().begin(s);
         // acquire: pairs with Notices::own(): what a visiting thread did with the superblock is seen.
-        return CAIRN_LIKELY(platform::is_now(shared->owner, mark, std::memory_order_acquire) &&
+        return CAIRN_LIKELY(platform::is_now(shared->owner, mark, std::memory_order_acquire, s, shared) &&
                             superblock::is_block_start(shared, offset) &&
                             !superblock::may_be_free(block, shared));
     }
@@ -72,10 +72,10 @@ private:
             return free_slow(p, self);
         }
         Heap *const heap = self.threads_.mine();
-        SharedLine *const shared = shared_line_at(block);
+        SharedLine *shared = shared_line_at(block);
         // relaxed: the owner's value decides only which way to try; is_own() loads it again.
         if (shared->owner.load(std::memory_order_relaxed) == Heap::Notice::hidden(heap)) {
-            OwnerLine *const s = owner_line_of(first_line(shared));
+            OwnerLine *s = owner_line_of(first_line(shared));
             if (CAIRN_LIKELY(!heap->presence().fenced()) &&
                 is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first_block, block)) {
                 const bool due = heap->free_local(s, block);

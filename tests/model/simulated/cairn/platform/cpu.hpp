@@ -29,9 +29,14 @@ inline bool is_within(std::uintptr_t &number, const std::uintptr_t &begin, const
     return number < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
 }
 /// Its caller's operation (mutants.py).
-template <class T>
-[[gnu::always_inline]] inline bool is_now(const std::atomic<T> &word, T value, std::memory_order order) {
+template <class T, class... U>
+[[gnu::always_inline]] inline bool is_now(const std::atomic<T> &word, T value, std::memory_order order,
+                                          U *&...) {
     return word.load(order) == value;
+}
+template <class T>
+[[gnu::always_inline]] inline T *load_address(T *&word, std::memory_order order) {
+    return std::atomic_ref(word).load(order);
 }
 template <class T>
 bool is_below(T number, const std::atomic<T> &word) {
