@@ -54,6 +54,15 @@ CAIRN_INLINE std::uintptr_t computed(std::uintptr_t number) {
     return number;
 }
 
+/// A relaxed load of a word that other threads may write. For an atomic load g++ computes the address with an
+/// instruction of its own; for a volatile one the load does it.
+CAIRN_INLINE std::uintptr_t load_relaxed(const std::uintptr_t &word) {
+    if constexpr (sanitized) {
+        return __atomic_load_n(&word, __ATOMIC_RELAXED);
+    }
+    return *const_cast<const volatile std::uintptr_t *>(&word);
+}
+
 /// Subtracts `begin` from `number` and returns whether the difference is less than `bytes`. On x86-64 both are memory
 /// operands of the instructions that use them; from an atomic load and a comparison compilers make two instructions.
 /// Other threads may write `begin` and `bytes` meanwhile; the caller can use either value.
@@ -64,8 +73,8 @@ CAIRN_INLINE bool is_within(std::uintptr_t &number, const std::uintptr_t &begin,
     asm("sub %2, %1\n\tcmp %3, %1" : "=@ccb"(below), "+&r"(number) : "m"(begin), "m"(bytes));
     return below;
 #else
-    number -= __atomic_load_n(&begin, __ATOMIC_RELAXED);
-    return number < __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+    number -= load_relaxed(begin);
+    return number < load_relaxed(bytes);
 #endif
 }
 
