@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT active-false (Hoard, section 5.3): each thread allocates one small object, writes on it
-// a number of times, and frees it. Allocations are rare, so the time is that of the writes: it grows if the allocator
-// gives threads parts of one line. The figures are NBmalloc's (section 6), Hoard gives none: a million objects of a
-// byte, each read and written 1,000 times.
+// SPDX-License-Identifier: MIT
+// active-false (Hoard, section 5.3): each thread allocates one small object, writes on it a number of times, and frees
+// it. Allocations are rare, so the time is that of the writes: it grows if the allocator gives threads parts of one
+// line. The figures are NBmalloc's (section 6), Hoard gives none: a million objects of a byte, each read and written
+// 1,000 times.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/hammer.hpp"

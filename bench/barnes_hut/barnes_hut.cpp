@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT Barnes-Hut (Hoard, section 5.2; Barnes and Hut, Nature 324, 1986): n bodies that attract
-// each other. In each round the threads build an octree together, each the parts of space that it draws, walk it for
-// the forces, move the bodies and free the tree. A node is one malloc, of 120 bytes; the program that Hoard's authors
-// took had blocks of 39 bytes on average (Table 4) and about as many of them. The result does not depend on the number
-// of threads.
+// SPDX-License-Identifier: MIT
+// Barnes-Hut (Hoard, section 5.2; Barnes and Hut, Nature 324, 1986): n bodies that attract each other. In each round
+// the threads build an octree together, each the parts of space that it draws, walk it for the forces, move the bodies
+// and free the tree. A node is one malloc, of 120 bytes; the program that Hoard's authors took had blocks of 39 bytes
+// on average (Table 4) and about as many of them. The result does not depend on the number of threads.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

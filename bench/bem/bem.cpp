@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: MIT A boundary-element solver in objects, with the three phases of BEMengine (Hoard, section
-// 5.2): equation registration (every panel of a charged sphere makes an equation, its coefficients in blocks),
-// preconditioner (a small factored matrix for the near field of each group of panels), solver (conjugate gradients,
-// vectors come and go in each step). Some hundred megabytes live at once, most of it in small blocks that all threads
-// made. The seconds of the phases go to stderr, as a line that begins with "figures:".
+// SPDX-License-Identifier: MIT
+// A boundary-element solver in objects, with the three phases of BEMengine (Hoard, section 5.2): equation registration
+// (every panel of a charged sphere makes an equation, its coefficients in blocks), preconditioner (a small factored
+// matrix for the near field of each group of panels), solver (conjugate gradients, vectors come and go in each step).
+// Some hundred megabytes live at once, most of it in small blocks that all threads made. The seconds of the phases go
+// to stderr, as a line that begins with "figures:".
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT A workload by chance: sizes, lifetimes, threads, how much is handed over, touched, grown
-// or aligned are drawn from the seed. So there are as many programs as one likes that nobody has had in view. The first
-// line printed says what was drawn.
+// SPDX-License-Identifier: MIT
+// A workload by chance: sizes, lifetimes, threads, how much is handed over, touched, grown or aligned are drawn from
+// the seed. So there are as many programs as one likes that nobody has had in view. The first line printed says what
+// was drawn.
 #include "plan.hpp"
 
 #include "../common/block.hpp"

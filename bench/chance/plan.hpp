@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT What a workload by chance does, drawn from its seed. Figures are drawn so that each
-// doubling is as likely as any other.
+// SPDX-License-Identifier: MIT
+// What a workload by chance does, drawn from its seed. Figures are drawn so that each doubling is as likely as any
+// other.
 #pragma once
 
 #include "../common/random.hpp"

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT Class shift: fills memory with blocks of one size, frees them all, fills the same amount
-// with another size, and so on through the sizes. The live bytes never grow; an allocator that can not use a size's
-// memory for another one does. With --stay some blocks of each size, evenly among the others, live on to the end of the
-// round: what lies between them is free for the sizes that follow if an allocator can use it.
+// SPDX-License-Identifier: MIT
+// Class shift: fills memory with blocks of one size, frees them all, fills the same amount with another size, and so on
+// through the sizes. The live bytes never grow; an allocator that can not use a size's memory for another one does.
+// With --stay some blocks of each size, evenly among the others, live on to the end of the round: what lies between
+// them is free for the sizes that follow if an allocator can use it.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT How much is live, where that depends on which thread runs when: counted by the workload
-// itself, many blocks at a time.
+// SPDX-License-Identifier: MIT
+// How much is live, where that depends on which thread runs when: counted by the workload itself, many blocks at a
+// time.
 #pragma once
 
 #include <atomic>

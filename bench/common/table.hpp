@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT A zeroed array straight from the OS: the workload's own bookkeeping stays out of the
-// heap under test. With CAIRN_BENCH_TABLES in the environment all of it is resident from its first moment to the end of
-// the program, and the sum is among the program's figures: so that peak memory can be told without it.
+// SPDX-License-Identifier: MIT
+// A zeroed array straight from the OS: the workload's own bookkeeping stays out of the heap under test. With
+// CAIRN_BENCH_TABLES in the environment all of it is resident from its first moment to the end of the program, and the
+// sum is among the program's figures: so that peak memory can be told without it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Nothing but threads, all there at the same time, which use no heap: what is resident in
-// every workload that has as many.
+// SPDX-License-Identifier: MIT
+// Nothing but threads, all there at the same time, which use no heap: what is resident in every workload that has as
+// many.
 #include "../common/options.hpp"
 #include "../common/table.hpp"
 

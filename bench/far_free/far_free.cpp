@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT The freer never allocates: some threads replace the blocks of a bounded live set, and
-// every block, in the end those of the live set too, is freed by one other thread, which allocates nothing. The live
-// set stays as it is; what an allocator keeps for owners that have not looked, or for a freer that never allocates,
-// grows.
+// SPDX-License-Identifier: MIT
+// The freer never allocates: some threads replace the blocks of a bounded live set, and every block, in the end those
+// of the live set too, is freed by one other thread, which allocates nothing. The live set stays as it is; what an
+// allocator keeps for owners that have not looked, or for a freer that never allocates, grows.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/gauge.hpp"

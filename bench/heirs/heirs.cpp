@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Heirs: a thread allocates blocks and ends; the next one frees them in the order in which
-// they were made, allocates as many and ends. Nearly every free is of a block whose thread is gone, as where a pool
-// starts its threads anew, or one thread reads what others work on.
+// SPDX-License-Identifier: MIT
+// Heirs: a thread allocates blocks and ends; the next one frees them in the order in which they were made, allocates as
+// many and ends. Nearly every free is of a block whose thread is gone, as where a pool starts its threads anew, or one
+// thread reads what others work on.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT A simulator of a hypercube, in the place of lindsay (Heap Layers, Table 3): nodes send
-// messages to each other along the edges of a cube of many dimensions. Nodes and their tables stay, messages, their
-// routes and the events that move them come and go. One thread.
+// SPDX-License-Identifier: MIT
+// A simulator of a hypercube, in the place of lindsay (Heap Layers, Table 3): nodes send messages to each other along
+// the edges of a cube of many dimensions. Nodes and their tables stay, messages, their routes and the events that move
+// them come and go. One thread.
 #include "../common/options.hpp"
 #include "../common/random.hpp"
 

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT Idle pool: all threads of a pool burst at the same time, each allocates its share and
-// frees it; then all sleep but one, which works: it allocates and frees as much as all did together. The next time
-// another one works. The same amount is live at the top of a burst and of the work; what sleeping threads keep comes on
-// top. With --together 0 there is the work in turn only.
+// SPDX-License-Identifier: MIT
+// Idle pool: all threads of a pool burst at the same time, each allocates its share and frees it; then all sleep but
+// one, which works: it allocates and frees as much as all did together. The next time another one works. The same
+// amount is live at the top of a burst and of the work; what sleeping threads keep comes on top. With --together 0
+// there is the work in turn only.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT The resident memory of a process and its children over time, in a fixed number of
-// points: when they are used up, every second one goes and the time between two doubles. Looking costs the process
-// time, which grows with its memory; so no more than a tenth of the time is spent on it.
+// SPDX-License-Identifier: MIT
+// The resident memory of a process and its children over time, in a fixed number of points: when they are used up,
+// every second one goes and the time between two doubles. Looking costs the process time, which grows with its memory;
+// so no more than a tenth of the time is spent on it.
 #pragma once
 
 #include "../common/resident.hpp"

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT The front end of a compiler, with the memory discipline that Heap Layers describes for
-// 176.gcc (section 5.2): while a scope is open, all that is read goes onto a stack: names, which grow character by
-// character, since nobody knows how long they will be, symbols and the trees of expressions. When the scope is left,
-// everything since its start is freed in one step. `Memory` is that stack:
+// SPDX-License-Identifier: MIT
+// The front end of a compiler, with the memory discipline that Heap Layers describes for 176.gcc (section 5.2): while a
+// scope is open, all that is read goes onto a stack: names, which grow character by character, since nobody knows how
+// long they will be, symbols and the trees of expressions. When the scope is left, everything since its start is freed
+// in one step. `Memory` is that stack:
 //   grow(c), finish() -> the name;  allocate(size);  mark() -> a place;  release(place) frees all that is younger.
 #pragma once
 

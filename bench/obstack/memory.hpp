@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT What the compiler's stack can be: the C library's obstacks, as macros and as functions;
-// the kit's layers; malloc and free.
+// SPDX-License-Identifier: MIT
+// What the compiler's stack can be: the C library's obstacks, as macros and as functions; the kit's layers; malloc and
+// free.
 #pragma once
 
 #include "../common/block.hpp"

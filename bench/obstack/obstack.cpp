@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT A scope discipline like 176.gcc's (Heap Layers, section 5.2, Figure 4), by the front end
-// of a small compiler, over one of: the C library's obstacks (`original`; `functions` instead of macros), the kit's
-// layers on malloc (`layered`) and with a list of free chunks (`freelist`), malloc and free for each object (`malloc`).
-// All do the same work and print the same.
+// SPDX-License-Identifier: MIT
+// A scope discipline like 176.gcc's (Heap Layers, section 5.2, Figure 4), by the front end of a small compiler, over
+// one of: the C library's obstacks (`original`; `functions` instead of macros), the kit's layers on malloc (`layered`)
+// and with a list of free chunks (`freelist`), malloc and free for each object (`malloc`). All do the same work and
+// print the same.
 #include "../common/options.hpp"
 #include "compiler.hpp"
 #include "memory.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT A program for the compiler to read, drawn at random: functions of nested blocks,
-// declarations, assignments, expressions. It is made before the work begins, outside of the heap.
+// SPDX-License-Identifier: MIT
+// A program for the compiler to read, drawn at random: functions of nested blocks, declarations, assignments,
+// expressions. It is made before the work begins, outside of the heap.
 #pragma once
 
 #include "../common/random.hpp"

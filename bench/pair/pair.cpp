@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT A loop of malloc and free and next to nothing else, for counting instructions: each pair
-// on its own (--batch 1), or a batch of mallocs and then their frees, in the same order. With --threads all do the same
-// at one time. Instead of malloc, another call that allocates (--call).
+// SPDX-License-Identifier: MIT
+// A loop of malloc and free and next to nothing else, for counting instructions: each pair on its own (--batch 1), or a
+// batch of mallocs and then their frees, in the same order. With --threads all do the same at one time. Instead of
+// malloc, another call that allocates (--call).
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
 

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT passive-false (Hoard, section 5.3): one thread allocates small objects and gives one to
-// each thread, which frees it at once and goes on as in active-false. The time grows if the allocator lets each thread
-// use again the piece of the line that the program gave it. The figures are NBmalloc's (section 6), as in active-false.
+// SPDX-License-Identifier: MIT
+// passive-false (Hoard, section 5.3): one thread allocates small objects and gives one to each thread, which frees it
+// at once and goes on as in active-false. The time grows if the allocator lets each thread use again the piece of the
+// line that the program gave it. The figures are NBmalloc's (section 6), as in active-false.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/hammer.hpp"

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT Text that grows by realloc, a few bytes at a time: each thread has some buffers, appends
-// a piece to each in turn, and frees one that is full and begins it again. They are spread over all lengths, so what
-// one of them grows into another has just left. No room is kept in advance: how often a block moves is up to the
-// allocator.
+// SPDX-License-Identifier: MIT
+// Text that grows by realloc, a few bytes at a time: each thread has some buffers, appends a piece to each in turn, and
+// frees one that is full and begins it again. They are spread over all lengths, so what one of them grows into another
+// has just left. No room is kept in advance: how often a block moves is up to the allocator.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT A few live blocks in each of many size classes: a thread holds --live blocks, and
-// replaces one drawn at random by one of a size drawn anew. As in glibc's benchtests/bench-malloc-thread.c these are
-// 1,024 blocks of 4 bytes to 32 KiB, a size being the less likely by the square of it. --spread doubling: each doubling
-// is as likely; even: each size, and most bytes are in long blocks.
+// SPDX-License-Identifier: MIT
+// A few live blocks in each of many size classes: a thread holds --live blocks, and replaces one drawn at random by one
+// of a size drawn anew. As in glibc's benchtests/bench-malloc-thread.c these are 1,024 blocks of 4 bytes to 32 KiB, a
+// size being the less likely by the square of it. --spread doubling: each doubling is as likely; even: each size, and
+// most bytes are in long blocks.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Dynamics of a robot's arm with matrices as objects, in the place of roboop (Heap Layers,
-// Table 3): every product and sum is a new small matrix on the heap, and next to nothing is live. One thread.
+// SPDX-License-Identifier: MIT
+// Dynamics of a robot's arm with matrices as objects, in the place of roboop (Heap Layers, Table 3): every product and
+// sum is a new small matrix on the heap, and next to nothing is live. One thread.
 #include "../common/options.hpp"
 
 #include <cinttypes>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Every thread x = malloc(s); free(x) (Hoard, section 2.2). In turn the program needs s
-// bytes at any time, all at once it needs P s: --at-once 1 is that. An allocator that keeps what each thread has freed
-// needs P s in turn as well.
+// SPDX-License-Identifier: MIT
+// Every thread x = malloc(s); free(x) (Hoard, section 2.2). In turn the program needs s bytes at any time, all at once
+// it needs P s: --at-once 1 is that. An allocator that keeps what each thread has freed needs P s in turn as well.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

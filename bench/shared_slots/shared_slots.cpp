@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT All threads share one array of slots: each step puts a fresh block into a slot drawn at
-// random, by an atomic exchange, and frees what was there. Of t threads all allocate all the time, and of the frees
-// (t-1)/t are of another thread's block, of any thread's. Nobody but the block itself can tell whose it is: its tag is
-// its slot and its size.
+// SPDX-License-Identifier: MIT
+// All threads share one array of slots: each step puts a fresh block into a slot drawn at random, by an atomic
+// exchange, and frees what was there. Of t threads all allocate all the time, and of the frees (t-1)/t are of another
+// thread's block, of any thread's. Nobody but the block itself can tell whose it is: its tag is its slot and its size.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

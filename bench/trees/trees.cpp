@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT Binary trees that are built and taken down, depth first, by many small calls of new and
-// delete. As in GCBench (Ellis, Kovac and Boehm) and the binary-trees program of the Benchmarks Game, each thread has
-// one tree that stays and one that is built beside it again and again: first as large as that one, then smaller and
-// smaller, so that each size makes as many nodes.
+// SPDX-License-Identifier: MIT
+// Binary trees that are built and taken down, depth first, by many small calls of new and delete. As in GCBench (Ellis,
+// Kovac and Boehm) and the binary-trees program of the Benchmarks Game, each thread has one tree that stays and one
+// that is built beside it again and again: first as large as that one, then smaller and smaller, so that each size
+// makes as many nodes.
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
 

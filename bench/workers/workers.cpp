@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT A pool of workers, usually more of them than processors: each turn of one allocates some
-// blocks of many sizes, leaves one of them behind in a place that all share, takes away what lay there, mostly another
-// worker's, and frees all that it has. Little is live at any moment, most of the memory is what an allocator keeps for
-// each thread.
+// SPDX-License-Identifier: MIT
+// A pool of workers, usually more of them than processors: each turn of one allocates some blocks of many sizes, leaves
+// one of them behind in a place that all share, takes away what lay there, mostly another worker's, and frees all that
+// it has. Little is live at any moment, most of the memory is what an allocator keeps for each thread.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"

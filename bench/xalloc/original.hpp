@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT The allocator that a programmer writes by hand for 197.parser's discipline, as Heap
-// Layers describes it (section 5.1): one piece of 30 MB; a block comes after the last one that is in use, by moving a
-// pointer; freeing marks a block, and if it is the last one the pointer moves back to the last one that is still in
-// use. In the manner of C of its day: global variables, macros for what is done often, no layers.
+// SPDX-License-Identifier: MIT
+// The allocator that a programmer writes by hand for 197.parser's discipline, as Heap Layers describes it (section
+// 5.1): one piece of 30 MB; a block comes after the last one that is in use, by moving a pointer; freeing marks a
+// block, and if it is the last one the pointer moves back to the last one that is still in use. In the manner of C of
+// its day: global variables, macros for what is done often, no layers.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT A parser for link grammars (Sleator and Temperley, Parsing English with a Link Grammar,
-// 1991; the program that became 197.parser), with a dictionary drawn at random: a word has disjuncts, each a list of
-// connectors to the left and one to the right, and a sentence's linkages are counted by dynamic programming. What
-// matters here is how it uses memory, all of it through `Memory`:
+// SPDX-License-Identifier: MIT
+// A parser for link grammars (Sleator and Temperley, Parsing English with a Link Grammar, 1991; the program that became
+// 197.parser), with a dictionary drawn at random: a word has disjuncts, each a list of connectors to the left and one
+// to the right, and a sentence's linkages are counted by dynamic programming. What matters here is how it uses memory,
+// all of it through `Memory`:
 //   - the dictionary lies at the bottom, for all of the program's life;
 //   - a sentence's disjuncts and connectors are copied from it first, and stay until the sentence's end;
 //   - pruning puts tables on top, takes some disjuncts away from the middle, and the tables from the top;

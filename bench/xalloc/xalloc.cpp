@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT A stack discipline like 197.parser's (Heap Layers, sections 1 and 5.1, Figures 1 and 3),
-// by a parser for link grammars, over one of: the allocator that its authors would write by hand (`original`; `inlined`
-// at each place), the layers of the kit (`layered`), the program's malloc (`malloc`). All variants do the same work and
-// print the same.
+// SPDX-License-Identifier: MIT
+// A stack discipline like 197.parser's (Heap Layers, sections 1 and 5.1, Figures 1 and 3), by a parser for link
+// grammars, over one of: the allocator that its authors would write by hand (`original`; `inlined` at each place), the
+// layers of the kit (`layered`), the program's malloc (`malloc`). All variants do the same work and print the same.
 #include "../common/options.hpp"
 #include "original.hpp"
 #include "parser.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // First-class heaps: the memory of one that is destroyed goes back within a second, without further calls, and though
-// no other block was allocated. link: so
+// no other block was allocated.
+// link: so
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

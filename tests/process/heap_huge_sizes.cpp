@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // First-class heaps: NULL and ENOMEM for sizes and alignments that no machine has, and the next request works. What
-// lies free stays, as none of it would help. link: so env: CAIRN_OPTIONS=purge_delay:never
+// lies free stays, as none of it would help.
+// link: so
+// env: CAIRN_OPTIONS=purge_delay:never
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // First-class heaps, misuse: a small block freed twice, whose place the heap itself has taken for its note of a long
-// block. link: so expect-death: (0x[0-9a-f]+)\ncairn: invalid pointer: cairn_heap_free of \1, which is no block of this
-// heap
+// block.
+// link: so
+// expect-death: (0x[0-9a-f]+)\ncairn: invalid pointer: cairn_heap_free of \1, which is no block of this heap
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // First-class heaps: out of memory is an answer, for blocks of each kind and for heaps; afterwards everything works.
-// For a size that no machine has nothing is given up. link: so ulimit-v: 131072 env: CAIRN_OPTIONS=purge_delay:never
+// For a size that no machine has nothing is given up.
+// link: so
+// ulimit-v: 131072
+// env: CAIRN_OPTIONS=purge_delay:never
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

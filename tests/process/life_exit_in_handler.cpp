@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A handler ends the process by exit(3) wherever it has interrupted malloc: the report that was asked for waits for no
-// lock for ever, since the thread that holds it is its own; nor where the clock stands still. env: CAIRN_STATS=1
+// lock for ever, since the thread that holds it is its own; nor where the clock stands still.
+// env: CAIRN_STATS=1
 #include "process_test.hpp"
 
 #include <csignal>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The purger's thread cannot be made when the process has grown so far that it should be, for the while that a limit
-// holds: it is when the process has grown further, and gives the memory back. link: so
+// holds: it is when the process has grown further, and gives the memory back.
+// link: so
 #include "life_purger_thread.hpp"
 
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A huge block that grows by realloc takes memory as any other: what lies in cached mappings goes back for it, without
-// the purger's clock. env: CAIRN_OPTIONS=purge_delay:never,background:off
+// the purger's clock.
+// env: CAIRN_OPTIONS=purge_delay:never,background:off
 #include "process_test.hpp"
 
 using namespace process_test;

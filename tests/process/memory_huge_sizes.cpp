@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sizes that no machine has: NULL and ENOMEM from every entry point, and the next request works. What lies free stays,
-// as none of it would help: a program that is told a wrong length again and again is not slower for it. env:
-// CAIRN_OPTIONS=purge_delay:never
+// as none of it would help: a program that is told a wrong length again and again is not slower for it.
+// env: CAIRN_OPTIONS=purge_delay:never
 #include "process_test.hpp"
 
 #include <cerrno>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What a thread's bins have free is given up when long blocks take memory that the process never had, large or huge
-// ones. link: so env: CAIRN_OPTIONS=purge_delay:never,background:off
+// ones.
+// link: so
+// env: CAIRN_OPTIONS=purge_delay:never,background:off
 #include "process_test.hpp"
 
 #include <cairn/cairn.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Memory that is not used stays as long as purge_delay says, however long that is: the clock of this process is its
-// own. env: CAIRN_OPTIONS=purge_delay:1000s,background:off
+// own.
+// env: CAIRN_OPTIONS=purge_delay:1000s,background:off
 #include "memory_fill.hpp"
 
 #include <ctime>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT expect-death: ^(\S+)\ncairn: (double free: free of \1, a free block of size class
-// 64|invalid pointer: free of \1, .*freed twice, .*)\n$
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: (double free: free of \1, a free block of size class 64|invalid pointer: free of \1, .*freed twice, .*)\n$
 //
 // The owner sleeps; others free nearly all of its blocks, so its heap is visited and its superblocks become another
 // heap's or free memory. A block of it that was freed then is freed again.

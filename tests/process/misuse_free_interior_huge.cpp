@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*which is free already or
-// inside a block, or is a cairn_heap's\n$
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*which is free already or inside a block, or is a cairn_heap's\n$
 //
 // Inside a block that is a mapping of its own.
 #include "process_test.hpp"

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*which is inside a large
-// block, not its start, or is a cairn_heap.s\n$
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: invalid pointer: free of \1, .*which is inside a large block, not its start, or is a cairn_heap.s\n$
 //
 // Inside a block that is a run of its own, at the start of one of its slots.
 #include "process_test.hpp"

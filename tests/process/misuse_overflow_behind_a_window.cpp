@@ -2,7 +2,8 @@
 //
 // A write that runs on behind the last block of a window, or behind a huge block of a whole window, does not reach the
 // descriptors of the window that follows: it ends the process there, or it hits nothing. Nor does one before the first
-// block. env: CAIRN_OPTIONS=huge_pages:off
+// block.
+// env: CAIRN_OPTIONS=huge_pages:off
 #include "process_test.hpp"
 
 #include <csignal>

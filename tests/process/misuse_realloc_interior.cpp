@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT expect-death: ^(\S+)\ncairn: invalid pointer: (?:realloc|size asked) of \1, .*not the
-// start of .* size class 64 that .*\n$
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: invalid pointer: (?:realloc|size asked) of \1, .*not the start of .* size class 64 that .*\n$
 //
 // realloc of the second half of a block, to a size that the block has room for.
 #include "process_test.hpp"

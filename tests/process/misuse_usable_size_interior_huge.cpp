@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT expect-death: ^(\S+)\ncairn: invalid pointer: size asked of \1, which is inside a huge
-// block, not its start, or is a cairn_heap's\n$
+// SPDX-License-Identifier: MIT
+// expect-death: ^(\S+)\ncairn: invalid pointer: size asked of \1, which is inside a huge block, not its start, or is a cairn_heap's\n$
 //
 // malloc_usable_size of the middle of a huge block.
 #include "process_test.hpp"

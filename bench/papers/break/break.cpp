@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT A break of its own for a program that is preloaded with it: sbrk() moves in a mapping of
-// 4 GiB. Under valgrind the real break ends after 8 MiB, and an allocator of 1988 has no other memory.
+// SPDX-License-Identifier: MIT
+// A break of its own for a program that is preloaded with it: sbrk() moves in a mapping of 4 GiB. Under valgrind the
+// real break ends after 8 MiB, and an allocator of 1988 has no other memory.
 // Threads: as the kernel's, callers exclude each other.
 #include <cerrno>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT What memcheck must find, whoever's malloc the program has: a read behind a block, one of
-// a block that is free, a second free, the wrong delete, memory that was never written, and what is lost at the end.
+// SPDX-License-Identifier: MIT
+// What memcheck must find, whoever's malloc the program has: a read behind a block, one of a block that is free, a
+// second free, the wrong delete, memory that was never written, and what is lost at the end.
 #include <cstdio>
 #include <cstdlib>
 #include <malloc.h>
