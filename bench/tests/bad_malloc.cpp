@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The C library's malloc, until the 10,000th call of it or of realloc; then what the environment's BAD_MALLOC says:
-//   crash    a store through a null pointer hang     an endless sleep overlap  the block that was handed out last, a
-//   second time; all have room for what is written to it then, or the C library's heap would be
-//            damaged, and end the program before the workload finds out
+//   crash    a store through a null pointer
+//   hang     an endless sleep
+//   overlap  the block that was handed out last, a second time; all have room for what is written to it then, or the C
+//            library's heap would be damaged, and end the program before the workload finds out
 //   null     NULL, from then on
 //   forget   realloc gives a new block and copies nothing
 //   dirty    calloc gives a block that is not zero
