@@ -609,6 +609,30 @@ const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.e
                                                                               .short_executions = 1'000,
                                                                               .refuse_fence = true});
 
+/// An owner that ends leaves a full superblock with its heap. Another thread frees as many blocks of it as are told of,
+/// and visits the heap, perhaps after the owner has looked at the superblock for the last time, and before the heap is
+/// idle.
+struct FullAndEnd : Base<2> {
+    FullAndEnd() { give(0, of_one); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            heap.detach();
+        } else {
+            free(0);
+            free(1);
+            heap.visit(0, true);
+        }
+    }
+    void finish() {
+        const RemoteWord word{remote_of(superblocks[0])->word.load()};
+        model::check(word.owner() == 0 && !word.queued(),
+                     "a superblock with free blocks stays where no thread is");
+        Base<2>::finish();
+    }
+};
+const model::Kernel<FullAndEnd, 2> full_end("flagship.visit.end.full",
+                                            {.executions = 400'000, .short_executions = 6'000});
+
 /// Two threads look for heaps to visit at one time: heap 0, into which thread 1 has freed much. Its own thread does
 /// what `Owner` says, and thread 1 frees more of it before it looks, if it `Frees`.
 enum class Does : unsigned char { nothing, free, end };

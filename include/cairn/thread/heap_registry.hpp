@@ -42,9 +42,9 @@ public:
         return heap;
     }
 
-    /// Takes back a heap. `left`: a superblock had to stay, as a notice about it is on its way, or was until a visit
-    /// processed it.
-    void close(Heap *heap, bool left) {
+    /// Takes back a heap that has handed its superblocks over. If a notice about a full one came since, it is in the
+    /// inbox, or a visiting thread has processed it and left the superblock where it was: so the heap is tended.
+    void close(Heap *heap) {
         {
             sync::Guard hold(lock_);
             unowned_.put(heap);
@@ -52,9 +52,7 @@ public:
             --in_use_;
             set_floor(heap->holdings().global().maker().runs());
         }
-        if (left || !heap->inbox().empty()) {
-            tend(heap->inbox());
-        }
+        tend(heap->inbox());
     }
 
     /// A process that has touched less than `bytes`, and less than Emptiness::small_process says for its heaps, has no

@@ -47,7 +47,7 @@ bool give_partly_filled(Holdings<Global> &holdings) {
 /// Processes the notices in the inbox, and gives away their superblocks.
 template <class Global>
 void give_noticed(Holdings<Global> &holdings) {
-    OwnerLine *noticed = holdings.inbox().take();
+    OwnerLine *noticed = holdings.inbox().empty() ? nullptr : holdings.inbox().take();
     holdings.give_each([&] {
         OwnerLine *const s = noticed;
         if (s != nullptr) {

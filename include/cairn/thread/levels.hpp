@@ -37,8 +37,8 @@ public:
     /// another thread.
     void close(Heap *heap) {
         tell_all(registry_, global_, heap->give_gathered());
-        const bool left = heap->hand_over();
-        registry_.close(heap, left);
+        heap->hand_over();
+        registry_.close(heap);
     }
     HeapRegistry<Global> &registry() { return registry_; }
     Global &global() { return global_; }
