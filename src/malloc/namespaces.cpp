@@ -34,10 +34,11 @@ int call_alone(Call call) noexcept {
 } // namespace
 } // namespace cairn::process_heap
 
-extern "C" CAIRN_EXPORT int unshare(int flags) noexcept {
+// Not noexcept: malloc.cpp.
+extern "C" CAIRN_EXPORT int unshare(int flags) {
     return cairn::process_heap::call_alone([=] { return syscall(SYS_unshare, flags); });
 }
 
-extern "C" CAIRN_EXPORT int setns(int fd, int type) noexcept {
+extern "C" CAIRN_EXPORT int setns(int fd, int type) {
     return cairn::process_heap::call_alone([=] { return syscall(SYS_setns, fd, type); });
 }
