@@ -34,11 +34,12 @@ int call_alone(Call call) noexcept {
 } // namespace
 } // namespace cairn::process_heap
 
-// Not noexcept: malloc.cpp.
-extern "C" CAIRN_EXPORT int unshare(int flags) {
+// Not noexcept: malloc.cpp. Weak, for programs that are linked with the archive: one that defines one of the two itself
+// gets the other one with this file.
+extern "C" [[gnu::weak]] CAIRN_EXPORT int unshare(int flags) {
     return cairn::process_heap::call_alone([=] { return syscall(SYS_unshare, flags); });
 }
 
-extern "C" CAIRN_EXPORT int setns(int fd, int type) {
+extern "C" [[gnu::weak]] CAIRN_EXPORT int setns(int fd, int type) {
     return cairn::process_heap::call_alone([=] { return syscall(SYS_setns, fd, type); });
 }
