@@ -6,9 +6,10 @@
 #include "purger.hpp"
 
 #include <cairn/platform/features.hpp>
+#include <cairn/platform/futex.hpp>
 
+#include <atomic>
 #include <cerrno>
-#include <ctime>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,13 +20,12 @@ namespace {
 /// The kernel still counts a thread that has just left, until it is gone altogether.
 template <class Call>
 int call_alone(Call call) noexcept {
-    constexpr int most_tries = 100;
-    constexpr timespec pause{0, 200'000};
+    constexpr int most_tries = 20;
+    std::atomic<std::uint32_t> never{0};
     long result = call();
     if (result != 0 && errno == EINVAL && purger::leave()) {
         for (int i = 0; i < most_tries && (result = call()) != 0 && errno == EINVAL; ++i) {
-            nanosleep(&pause, nullptr);
-            errno = EINVAL;
+            platform::futex_wait(never, 0, 1); // leaves errno as it is, and is no cancellation point
         }
     }
     return static_cast<int>(result);

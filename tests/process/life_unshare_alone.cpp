@@ -58,6 +58,15 @@ int namespace_of_a_child(int &done) {
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/// Neither of the two is a cancellation point, also where it waits for the purger: the child ends by its own call.
+void refuse_with_a_cancellation_pending() {
+    burst.grow_to(150 * MiB);
+    wait_for_purger();
+    pthread_cancel(pthread_self());
+    const bool refused = unshare(CLONE_SIGHAND | CLONE_NEWIPC | 1) == -1 && errno == EINVAL;
+    _exit(refused ? 77 : 1);
+}
+
 void enter_that_of_another() {
     int done = -1;
     const int other = namespace_of_a_child(done);
@@ -79,6 +88,13 @@ int main() {
     burst.grow_to(100 * MiB);
     wait_for_purger();
     CHECK(unshare(CLONE_SIGHAND | CLONE_NEWIPC | 1) == -1 && errno == EINVAL); // no such flag
+
+    const pid_t canceled = fork();
+    if (canceled == 0) {
+        refuse_with_a_cancellation_pending();
+    }
+    const int status = status_of(canceled);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 77);
 
     const pid_t child = fork();
     if (child == 0) {
