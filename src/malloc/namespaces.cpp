@@ -17,14 +17,19 @@
 namespace cairn::process_heap {
 namespace {
 
+/// Whether a call may have been refused because the process has several threads. EUSERS: with a time namespace.
+bool may_be_for_threads(int error) {
+    return error == EINVAL || error == EUSERS;
+}
+
 /// The kernel still counts a thread that has just left, until it is gone altogether.
 template <class Call>
 int call_alone(Call call) noexcept {
     constexpr int most_tries = 20;
     std::atomic<std::uint32_t> never{0};
     long result = call();
-    if (result != 0 && errno == EINVAL && purger::leave()) {
-        for (int i = 0; i < most_tries && (result = call()) != 0 && errno == EINVAL; ++i) {
+    if (result != 0 && may_be_for_threads(errno) && purger::leave()) {
+        for (int i = 0; i < most_tries && (result = call()) != 0 && may_be_for_threads(errno); ++i) {
             platform::futex_wait(never, 0, 1); // leaves errno as it is, and is no cancellation point
         }
     }

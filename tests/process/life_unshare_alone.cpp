@@ -79,6 +79,18 @@ void enter_that_of_another() {
     CHECK(wait(nullptr) > 0);
 }
 
+/// The kernel answers with another error here. Nothing is tried where it has no such namespaces.
+void enter_a_time_namespace() {
+    constexpr int new_time = 0x80;
+    CHECK(unshare(CLONE_NEWUSER) == 0);
+    const int of_children = unshare(new_time) == 0 ? open("/proc/self/ns/time_for_children", O_RDONLY) : -1;
+    if (of_children >= 0) {
+        burst.grow_to(200 * MiB);
+        wait_for_purger();
+        CHECK(setns(of_children, new_time) == 0);
+    }
+}
+
 } // namespace
 
 int main() {
@@ -102,6 +114,13 @@ int main() {
         _exit(0);
     }
     CHECK(status_of(child) == 0);
+
+    const pid_t later = fork();
+    if (later == 0) {
+        enter_a_time_namespace();
+        _exit(0);
+    }
+    CHECK(status_of(later) == 0);
 
     burst.grow_to(250 * MiB);
     wait_for_purger();
