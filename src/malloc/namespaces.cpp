@@ -22,16 +22,28 @@ bool may_be_for_threads(int error) {
     return error == EINVAL || error == EUSERS;
 }
 
-/// The kernel still counts a thread that has just left, until it is gone altogether.
+/// The kernel still counts a thread that has left until it is gone altogether: also one that has left before a fork.
 template <class Call>
 int call_alone(Call call) noexcept {
-    constexpr int most_tries = 20;
+    constexpr int most_tries = 1000;
     std::atomic<std::uint32_t> never{0};
     long result = call();
-    if (result != 0 && may_be_for_threads(errno) && purger::leave()) {
-        for (int i = 0; i < most_tries && (result = call()) != 0 && may_be_for_threads(errno); ++i) {
-            platform::futex_wait(never, 0, 1); // leaves errno as it is, and is no cancellation point
+    const int refusal = errno;
+    if (result == 0 || !may_be_for_threads(refusal)) {
+        return static_cast<int>(result);
+    }
+    if (!purger::leave()) {
+        errno = refusal;
+        return static_cast<int>(result);
+    }
+    // Twice without it: the kernel may find no thread of that number just before it counts one less.
+    for (int tries = 0, alone = 0; tries < most_tries && alone < 2; ++tries) {
+        alone += purger::has_thread() ? 0 : 1;
+        result = call();
+        if (result == 0 || !may_be_for_threads(errno)) {
+            break;
         }
+        platform::futex_wait(never, 0, 1); // leaves errno as it is, and is no cancellation point
     }
     return static_cast<int>(result);
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,10 @@ constinit std::atomic<std::uint32_t> stopping{0};
 /// 1: a thread that forks asks the purger to leave, and sleeps on it until the purger answers by a 0. relaxed: it
 /// orders no other memory.
 constinit std::atomic<std::uint32_t> leave_requested{0};
+
+/// The number of the last purger's thread; 0 if there was none. relaxed: it orders no other memory, and is there before
+/// the purger answers.
+constinit std::atomic<pid_t> thread{0};
 
 /// How much memory has to be resident for a purger to be made. After a failure it is twice as much as was resident
 /// then: the cause may be gone by that time. relaxed: a hint.
@@ -175,6 +180,7 @@ bool leave_if_asked(bool looked_since) {
 /// The purger's thread.
 void *run(void *) {
     prctl(PR_SET_NAME, "cairn-purge");
+    thread.store(static_cast<pid_t>(platform::raw_syscall(SYS_gettid)), std::memory_order_relaxed);
     drop_inherited_scheduling();
     while (!is_stopping()) {
         heap.levels().forget_refused();
@@ -211,11 +217,11 @@ bool make_thread() {
     const std::size_t stack = PTHREAD_STACK_MIN + 64_KiB + local_bytes.load(std::memory_order_relaxed);
     pthread_attr_setstacksize(&attributes, align_up(stack, 64_KiB));
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
-    int error = pthread_create(&thread, &attributes, run, nullptr);
+    pthread_t made;
+    int error = pthread_create(&made, &attributes, run, nullptr);
     if (error == EINVAL) { // the C library may be set to reserve more for each thread
         pthread_attr_setstacksize(&attributes, usual);
-        error = pthread_create(&thread, &attributes, run, nullptr);
+        error = pthread_create(&made, &attributes, run, nullptr);
     }
     pthread_attr_destroy(&attributes);
     return error == 0;
@@ -277,8 +283,8 @@ bool is_the_only_other_thread() {
     return (now == asleep || now == at_work) && !heap.levels().global().stock().heaps().several();
 }
 
-void ask_to_leave() {
-    constexpr int most_waits = 5;
+/// Waits 4 ms for the answer, at most so many times.
+void ask_to_leave(int most_waits) {
     constexpr long wait_ms = 4;
     leave_requested.store(1, std::memory_order_relaxed);
     for (int i = 0; i < most_waits && leave_is_requested(); ++i) {
@@ -366,23 +372,30 @@ void main_thread_ends() noexcept {
 
 /// A purger that has much to purge stays: that memory has to be given back even if the parent only sleeps from now on.
 void before_fork() noexcept {
+    constexpr int most_waits = 5;
     if (is_the_only_other_thread() && !has_much_surplus()) {
-        ask_to_leave();
+        ask_to_leave(most_waits);
     }
 }
 
 bool leave() noexcept {
-    const bool may = is_the_only_other_thread();
-    if (may) {
+    constexpr int most_waits = 250;
+    if (is_the_only_other_thread()) {
         heap.trim(to_retain()); // what the purger would stay for
-        ask_to_leave();
+        ask_to_leave(most_waits);
     }
-    return may;
+    return state.load(std::memory_order_relaxed) == absent && thread.load(std::memory_order_relaxed) != 0;
+}
+
+bool has_thread() noexcept {
+    const pid_t last = thread.load(std::memory_order_relaxed);
+    return last != 0 && platform::raw_syscall(SYS_tgkill, getpid(), last, 0) == 0;
 }
 
 /// relaxed: the child of a fork has one thread.
 void forget() noexcept {
     process.store(getpid(), std::memory_order_relaxed);
+    thread.store(0, std::memory_order_relaxed);
     if (state.load(std::memory_order_relaxed) != refused) {
         state.store(absent, std::memory_order_relaxed);
     }

@@ -26,8 +26,8 @@
 // purger leaves before a fork unless it has much to purge, and starts again when memory grows. It leaves, too, when the
 // kernel refuses a user namespace to a process of several threads (namespaces.cpp).
 //
-// Threads: grew, surplus, returned, before_fork and leave any, with no lock of the heap held; forget in the child of a
-//          fork.
+// Threads: grew, surplus, returned, before_fork, leave and has_thread any, with no lock of the heap held; forget in the
+//          child of a fork.
 // Cost:    surplus: called by the slow path of free when more than wake_at bytes are free; one load when the purger is
 //          at work already. returned: called in a slow path of a thread that was inactive; the same cost.
 #pragma once
@@ -48,7 +48,8 @@ void grew() noexcept;                            ///< memory was taken from the 
 void surplus() noexcept;                         ///< more memory is free than the limit
 void returned() noexcept;                        ///< a thread that was reported inactive ran a slow path
 void before_fork() noexcept;                     ///< waits for the purger to leave, 20 ms at most
-bool leave() noexcept; ///< waits for the purger to leave, whatever it has to purge; false where it can not leave
+bool leave() noexcept;      ///< the same, a second at most, whatever it has to purge; false if none has left
+bool has_thread() noexcept; ///< the kernel has the purger's thread, which may have left
 void main_thread_ends() noexcept; ///< pthread_exit was called; waits for the purger, a second at most
 void forget() noexcept;           ///< this is the child of a fork, without a purger
 

@@ -5,8 +5,10 @@
 #include "life_purger_thread.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 using namespace process_test;
@@ -79,6 +81,28 @@ void enter_that_of_another() {
     CHECK(wait(nullptr) > 0);
 }
 
+/// The purger leaves before the fork, and is slow to be gone: other threads come first at the only processor that it
+/// may use.
+void enter_just_after_a_fork() {
+    burst.grow_to(130 * MiB);
+    wait_for_purger();
+    sleep_seconds(0.02);
+    const pid_t purger = thread_named("cairn-purge");
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(sched_setaffinity(purger, sizeof one, &one) == 0);
+    CHECK(setpriority(PRIO_PROCESS, static_cast<id_t>(purger), 19) == 0);
+    const pid_t child = fork();
+    while (child == 0) {
+        opaque(0);
+    }
+    const bool entered = unshare(CLONE_NEWUSER) == 0;
+    CHECK(kill(child, SIGKILL) == 0 && status_of(child) == SIGKILL);
+    CHECK(entered);
+}
+
 /// The kernel answers with another error here. Nothing is tried where it has no such namespaces.
 void enter_a_time_namespace() {
     constexpr int new_time = 0x80;
@@ -121,6 +145,15 @@ int main() {
         _exit(0);
     }
     CHECK(status_of(later) == 0);
+
+    for (int round = 0; round < 30; ++round) {
+        const pid_t forks = fork();
+        if (forks == 0) {
+            enter_just_after_a_fork();
+            _exit(0);
+        }
+        CHECK(status_of(forks) == 0);
+    }
 
     burst.grow_to(250 * MiB);
     wait_for_purger();
