@@ -37,8 +37,10 @@ constinit std::atomic<bool> background{Options{}.background};
 /// other memory.
 constinit std::atomic<std::uint32_t> stopping{0};
 
-/// 1: a thread that forks asks the purger to leave, and sleeps on it until the purger answers by a 0. relaxed: it
-/// orders no other memory.
+/// if_idle: a thread that forks asks the purger to leave. after_purge: a thread to which the kernel has refused a
+/// namespace asks for it. That thread sleeps on the word until the purger answers by a 0. relaxed: it orders no other
+/// memory.
+enum LeaveRequest : std::uint32_t { none, if_idle, after_purge };
 constinit std::atomic<std::uint32_t> leave_requested{0};
 
 /// The number of the last purger's thread; 0 if there was none. relaxed: it orders no other memory, and is there before
@@ -151,6 +153,9 @@ bool sleep_until_woken() {
         platform::futex_wait(stopping, 0, tick_ms());
     }
     const bool to_leave = leave_is_requested();
+    if (leave_requested.load(std::memory_order_relaxed) == after_purge) {
+        heap.trim(to_retain()); // what the purger would stay for
+    }
     expected = asleep;
     if (to_leave ? has_much_surplus() : has_work()) {
         state.compare_exchange_strong(expected, at_work, std::memory_order_relaxed);
@@ -284,13 +289,13 @@ bool is_the_only_other_thread() {
 }
 
 /// Waits 4 ms for the answer, at most so many times.
-void ask_to_leave(int most_waits) {
+void ask_to_leave(LeaveRequest request, int most_waits) {
     constexpr long wait_ms = 4;
-    leave_requested.store(1, std::memory_order_relaxed);
+    leave_requested.store(request, std::memory_order_relaxed);
     for (int i = 0; i < most_waits && leave_is_requested(); ++i) {
         platform::futex_wake(stopping); // on which the purger sleeps between ticks
         platform::futex_wake(state);
-        platform::futex_wait(leave_requested, 1, wait_ms);
+        platform::futex_wait(leave_requested, request, wait_ms);
     }
     leave_requested.store(0, std::memory_order_relaxed);
 }
@@ -374,15 +379,15 @@ void main_thread_ends() noexcept {
 void before_fork() noexcept {
     constexpr int most_waits = 5;
     if (is_the_only_other_thread() && !has_much_surplus()) {
-        ask_to_leave(most_waits);
+        ask_to_leave(if_idle, most_waits);
     }
 }
 
+/// The calling thread uses nothing of the heap: it may be a signal handler that has interrupted a call of malloc's.
 bool leave() noexcept {
     constexpr int most_waits = 250;
     if (is_the_only_other_thread()) {
-        heap.trim(to_retain()); // what the purger would stay for
-        ask_to_leave(most_waits);
+        ask_to_leave(after_purge, most_waits);
     }
     return state.load(std::memory_order_relaxed) == absent && thread.load(std::memory_order_relaxed) != 0;
 }
