@@ -141,6 +141,41 @@ TEST_F(Stacks, FreeTakesAllThatIsYounger) {
     EXPECT_NE(obstack.malloc(1), nullptr) << "as new";
 }
 
+/// Blocks one behind the other, as the C library's malloc places them: eight bytes and what rounding leaves between.
+struct Neighbours {
+    static constexpr std::size_t alignment = 16;
+    alignas(16) static inline char memory[64_KiB];
+    static inline std::size_t used = 0;
+    static void *malloc(std::size_t size) {
+        void *const block = memory + used;
+        used += align_up(size + 8, 16);
+        return block;
+    }
+    static void free(void *) {}
+};
+
+template <std::size_t ChunkSize>
+void expect_that_no_neighbour_is_owned() {
+    Neighbours::used = 0;
+    XallocHeap<ObstackHeap<Neighbours, ChunkSize>> xalloc;
+    for (int i = 0; i < 40; ++i) {
+        xalloc.malloc(100); // several chunks
+    }
+    void *const other = Neighbours::malloc(100);
+    xalloc.malloc(ChunkSize); // a chunk of its own, behind that block
+    EXPECT_FALSE(xalloc.owns(other)) << ChunkSize;
+}
+
+/// A chunk of a length that is no multiple of the alignment ends in the header that a block right behind it would have.
+TEST_F(Stacks, XallocDoesNotOwnTheBlockBehindAChunk) {
+    expect_that_no_neighbour_is_owned<1024>();
+    expect_that_no_neighbour_is_owned<1025>();
+    expect_that_no_neighbour_is_owned<1026>();
+    expect_that_no_neighbour_is_owned<1032>();
+    expect_that_no_neighbour_is_owned<1033>();
+    expect_that_no_neighbour_is_owned<1039>();
+}
+
 TEST_F(Stacks, AnObjectGrowsOverManyChunks) {
     ObstackHeap<Counting, 128> obstack;
     auto *const before = static_cast<char *>(obstack.malloc(3));

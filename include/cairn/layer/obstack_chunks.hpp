@@ -54,7 +54,10 @@ public:
         if (more > PTRDIFF_MAX || grown + grown / 2 > PTRDIFF_MAX - front) {
             return false;
         }
-        const std::size_t size = std::max(front + grown + grown / 2 + more, state.chunk_size);
+        // Rounded up, so that no aligned address lies right before the end of a chunk: a heap above that puts headers
+        // before its blocks would take it for that of a block which begins behind the chunk.
+        const std::size_t size =
+            align_up(std::max(front + grown + grown / 2 + more, state.chunk_size), quantum);
         auto *const chunk = static_cast<Chunk *>(below.malloc(size));
         if (chunk == nullptr) {
             return false;
