@@ -28,8 +28,10 @@ TEST(HeapsInUse, ManyShareWhatAFewMayKeep) {
         heaps.closed();
     }
     EXPECT_EQ(heaps.share(bytes), bytes);
+    EXPECT_EQ(heaps.peak(), 4 * few);
     heaps.forget();
     EXPECT_EQ(heaps.together(bytes), 0u);
+    EXPECT_EQ(heaps.peak(), 0u);
 }
 
 } // namespace

@@ -87,7 +87,12 @@ TEST_F(PerThreadTest, AnHeirFreesTheBlocksOfAnEndedThreadAsItsOwner) {
     }).join();
     std::thread([&] {
         EXPECT_NE(remote_word_of(last[0]).owner(), 0u);
-        heap_->free(heap_->malloc(16));
+        heap_->free(heap_->malloc(16)); // gets the heap that was left last, the first one again
+        std::thread([&] {
+            heap_->free(heap_->malloc(16));
+            EXPECT_EQ(remote_word_of(last[0]).owner(), 0u) << "no heir has superblocks of another thread";
+            heap_->detach();
+        }).join();
         heap_->detach();
     }).join();
     std::thread([&] { // and once more: each heap without a thread was taken, or is empty
