@@ -611,7 +611,7 @@ const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.e
 
 /// An owner that ends leaves a full superblock with its heap. Another thread frees as many blocks of it as are told of,
 /// and visits the heap, perhaps after the owner has looked at the superblock for the last time, and before the heap is
-/// idle.
+/// unowned.
 struct FullAndEnd : Base<2> {
     FullAndEnd() { give(0, of_one); }
     void thread(unsigned i) {

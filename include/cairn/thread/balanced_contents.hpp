@@ -48,16 +48,17 @@ public:
         }
     }
 
-    /// All superblocks go to the global heap, or all but full ones. Whether some that should go had to stay, since a
-    /// notice about them is on its way.
-    bool hand_over(Keep keep) {
+    /// All superblocks go to the global heap, or all but full ones. Those about which a notice is on its way stay: the
+    /// thread that delivers it sees to them.
+    void hand_over(Keep keep) {
         holdings_.empty_inbox();
         empty_bins([](const OwnerLine *) { return true; });
         if (keep == Keep::nothing) {
-            return give_all(holdings_);
+            give_all(holdings_);
+            return;
         }
         check_all(holdings_);
-        return give_partly_filled(holdings_);
+        give_partly_filled(holdings_);
     }
 
     /// After a notice to a heap without a thread: the superblocks with a notice go, and those that had to stay before.

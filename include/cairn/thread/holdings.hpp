@@ -111,22 +111,20 @@ public:
     void overdraft_visited() { overdraft_.visited(overdraft(), inbox_); }
 
     /// Gives each superblock that next() returns to the global heap. Superblocks that have to stay return to their
-    /// lists at the end. Whether any had to.
+    /// lists at the end.
     template <class Next>
-    bool give_each(Next next) {
+    void give_each(Next next) {
         LineList refused;
         while (OwnerLine *const s = next()) {
             if (!give(s)) {
                 refused.push_front(s);
             }
         }
-        const bool any = !refused.empty();
         while (OwnerLine *const s = refused.front()) {
             refused.remove(s);
             own(s);
             relink(s);
         }
-        return any;
     }
 
     /// Processes all notices in the inbox.

@@ -36,12 +36,12 @@ void check_all(Holdings<Global> &holdings) {
     }
 }
 
-/// Gives away superblocks that are not full. Whether some of them had to stay, since a notice about them is on its way:
-/// the thread that delivers the notice sees to them.
+/// Gives away superblocks that are not full. Those about which a notice is on its way stay: the thread that delivers it
+/// sees to them.
 template <class Global>
-bool give_partly_filled(Holdings<Global> &holdings) {
+void give_partly_filled(Holdings<Global> &holdings) {
     holdings.watched() = {}; // for the heap's next thread
-    return holdings.give_each([&] { return holdings.places().emptiest(holdings.places().groups); });
+    holdings.give_each([&] { return holdings.places().emptiest(holdings.places().groups); });
 }
 
 /// Processes the notices in the inbox, and gives away their superblocks.
@@ -59,11 +59,11 @@ void give_noticed(Holdings<Global> &holdings) {
     });
 }
 
-/// Gives away all superblocks. Whether some of them had to stay.
+/// Gives away all superblocks, but for those about which a notice is on its way.
 template <class Global>
-bool give_all(Holdings<Global> &holdings) {
+void give_all(Holdings<Global> &holdings) {
     holdings.watched() = {};
-    return holdings.give_each([&] { return holdings.places().any(); });
+    holdings.give_each([&] { return holdings.places().any(); });
 }
 
 /// Gives away the superblocks without live blocks. False if no superblock went.

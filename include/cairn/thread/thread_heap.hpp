@@ -115,11 +115,10 @@ public:
         return attendance.is_missed() || given;
     }
 
-    /// The heap's thread ends, or its new thread is no heir: superblocks go to the global heap. Whether some of them
-    /// had to stay.
-    bool hand_over(Keep keep = Keep::full) {
+    /// The heap's thread ends, or its new thread is no heir: superblocks go to the global heap.
+    void hand_over(Keep keep = Keep::full) {
         const Inside inside(*this);
-        return contents_.hand_over(keep);
+        contents_.hand_over(keep);
     }
 
     /// For a heap that has no thread and gets none meanwhile: superblocks that other threads have freed blocks of go to
