@@ -21,10 +21,8 @@
 namespace cairn::superblock {
 
 /// All blocks of a superblock without live ones will be carved again, in order of address. The list that frees have
-/// left goes
-/// through memory in the order of these frees (docs/decisions/empty-superblock-reuse.md). Remote frees were counted;
-/// their list
-/// is forgotten.
+/// left goes through memory in the order of these frees (docs/decisions/empty-superblock-reuse.md). Remote frees were
+/// counted; their list is forgotten.
 inline void carve_again(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     const std::uint16_t marked = marked_blocks(s);
@@ -65,9 +63,8 @@ inline void format(OwnerLine *s, unsigned size_class, std::size_t block_size, st
     carve_again(s);
 }
 
-/// Links the blocks from `first` to before `behind`, in order of address, in front of the list that starts with
-/// `link`. Returns
-/// the new start. Checked: ends the program unless each of these blocks has its signature.
+/// Links the blocks from `first` to before `behind`, in order of address, in front of the list that starts with `link`.
+/// Returns the new start. Checked: ends the program unless each of these blocks has its signature.
 template <bool Checked>
 std::uintptr_t chain(const OwnerLine *s, std::uintptr_t first, std::uintptr_t behind, std::uintptr_t link) {
     const std::size_t size = shared_of(s)->block_size;
@@ -87,8 +84,7 @@ std::uintptr_t chain(const OwnerLine *s, std::uintptr_t first, std::uintptr_t be
 }
 
 /// Prefetches the blocks that the next carve() writes. Where memory was touched before, the first miss may cost more
-/// than all
-/// other work of carve().
+/// than all other work of carve().
 inline void fetch_blocks(std::uintptr_t first, std::uintptr_t behind, std::size_t size) {
     const std::size_t step = size > platform::cache_line ? size : platform::cache_line;
     for (std::uintptr_t block = first; block < behind; block += step) {
@@ -96,9 +92,8 @@ inline void fetch_blocks(std::uintptr_t first, std::uintptr_t behind, std::size_
     }
 }
 
-/// Carves the next blocks: those that fit the page in which the first of them ends; in memory that was touched
-/// before, up to
-/// eight. False if none are left.
+/// Carves the next blocks: those that fit the page in which the first of them ends; in memory that was touched before,
+/// up to eight. False if none are left.
 inline bool carve(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     if (s->carved == shared->capacity) {
@@ -121,8 +116,7 @@ inline bool carve(OwnerLine *s) {
     s->free = chain<true>(s, memory + from, unmarked, s->free);
     s->carved += count;
     // The child of a fork finds both stores or neither, or finds that `carved` and published() differ, and then
-    // recounts the
-    // superblock.
+    // recounts the superblock.
     std::atomic_signal_fence(std::memory_order_release);
     publish(shared, s->carved, from / slot_size, (end - size) / slot_size);
     const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));

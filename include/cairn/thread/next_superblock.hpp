@@ -83,8 +83,7 @@ OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c) {
 }
 
 /// A superblock of class c with a free or uncarved block. nullptr: with Growth::after_visits, fresh memory would be
-/// taken before
-/// visits, or there is none; with Growth::now, out of memory.
+/// taken before visits, or there is none; with Growth::now, out of memory.
 template <class Global>
 OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth) {
     if (OwnerLine *s = holdings.places().take_fullest(c)) {
