@@ -621,6 +621,24 @@ TEST_P(SuperblockTest, AForkWhileItIsCutAnewFindsNoBlock) {
     EXPECT_EXIT(change_until_it_is_shared(s_, carve_again), testing::ExitedWithCode(0), "");
 }
 
+/// Else the child takes memory that has links in it for zeroed memory.
+TEST_P(SuperblockTest, AForkWhileBlocksAreCutFindsTheirMemoryTouched) {
+    carve_next();
+    const auto cut_until_it_is_written = [this] {
+        changed = s_;
+        struct sigaction action{};
+        action.sa_flags = SA_SIGINFO;
+        action.sa_sigaction = [](int, siginfo_t *info, void *) {
+            _exit(address_of(info->si_addr) - memory_of(changed) < changed->touched ? 0 : 1);
+        };
+        sigaction(SIGSEGV, &action, nullptr);
+        mprotect(reinterpret_cast<void *>(memory_), span_of(s_), PROT_READ);
+        carve_next();
+        _exit(2);
+    };
+    EXPECT_EXIT(cut_until_it_is_written(), testing::ExitedWithCode(0), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, SuperblockTest,
                          testing::Values(Shape{8, 1}, Shape{16, 1}, Shape{48, 1}, Shape{112, 1},
                                          Shape{1280, 1}, Shape{8_KiB, 1}, Shape{9_KiB, 8},

@@ -111,6 +111,9 @@ inline bool carve(OwnerLine *s) {
     const std::uint32_t marked = std::clamp<std::uint32_t>(shared->marked, s->carved, s->carved + count);
     const std::uintptr_t memory = memory_of(s);
     const std::uint32_t end = from + count * size;
+    // Before the blocks are written: the child of a fork takes the memory behind `touched` for zeroed memory.
+    s->touched = std::max(s->touched, static_cast<std::uint32_t>(align_up(end, platform::smallest_page)));
+    std::atomic_signal_fence(std::memory_order_release);
     const std::uintptr_t unmarked = shared->first_block + marked * size;
     s->free = chain<false>(s, unmarked, memory + end, s->free);
     s->free = chain<true>(s, memory + from, unmarked, s->free);
@@ -119,8 +122,6 @@ inline bool carve(OwnerLine *s) {
     // recounts the superblock.
     std::atomic_signal_fence(std::memory_order_release);
     publish(shared, s->carved, from / slot_size, (end - size) / slot_size);
-    const auto touched = static_cast<std::uint32_t>(align_up(end, platform::smallest_page));
-    s->touched = touched > s->touched ? touched : s->touched;
     fetch_blocks(memory + end, memory + std::min(end + (end - from), s->touched), size);
     return true;
 }

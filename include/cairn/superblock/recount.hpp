@@ -40,8 +40,7 @@ inline void splice(OwnerLine *s, RemoteWord list) {
     s->frees_until_check -= static_cast<std::int32_t>(list.count());
 }
 
-/// Sets the superblock's own list, its counts and its touched bytes from its blocks. Puts a sound remote list into
-/// its own.
+/// Sets the superblock's own list and its counts from its blocks. Puts a sound remote list into its own.
 inline void recount(OwnerLine *s) {
     SharedLine *const shared = shared_of(s);
     unsigned free_blocks = 0;
@@ -59,9 +58,6 @@ inline void recount(OwnerLine *s) {
         splice(s, remote);
     }
     s->accounted = s->live();
-    const auto touched = static_cast<std::uint32_t>(
-        align_up(shift_of(s) + s->carved * shared->block_size, platform::smallest_page));
-    s->touched = touched > s->touched ? touched : s->touched;
 }
 
 } // namespace cairn::superblock
