@@ -44,7 +44,10 @@ public:
 
     void unmap(void *p, std::size_t bytes, Line line = Line::falls) {
         in_flight_.fetch_add(1, std::memory_order_relaxed);
-        platform::vm::unmap(p, bytes); // without the lock: the call may take long
+        // Without the lock: the calls may take long. Where the kernel refuses, the addresses are lost, not the memory.
+        if (!platform::vm::unmap(p, bytes)) {
+            platform::vm::purge(p, bytes);
+        }
         {
             sync::Guard hold(runs_.lock());
             runs_.space().shrank(bytes);
