@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <random>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 using namespace cairn;
 
@@ -623,6 +625,32 @@ TEST_F(GlobalHeapTest, AnEmptySuperblockIsFormattedForAnotherClass) {
     EXPECT_NE(s->cookie, secret);
     EXPECT_EQ(s->touched, slot_size) << "it was touched";
     expect_owner(s, 1);
+}
+
+OwnerLine *given_back = nullptr;
+
+/// Its links and signatures are gone, and its slot still says that it is a superblock: the child would take its blocks
+/// for live ones, and end where it cuts the next ones.
+TEST_F(GlobalHeapTest, AForkWhileAnEmptySuperblockIsGivenBackFindsNoBlock) {
+    given_back = with_live(class_of_64, 1, 0);
+    superblock::carve_again(given_back);
+    superblock::carve(given_back);
+    ASSERT_LT(given_back->carved, shared_of(given_back)->marked);
+    const auto give_back_until_its_slot_is_free = [this] {
+        std::signal(SIGSEGV, [](int) {
+            superblock::recount(given_back);
+            const bool is_empty = given_back->live() == 0;
+            while (superblock::carve(given_back)) {
+            }
+            _exit(is_empty ? 0 : 1);
+        });
+        const std::size_t page = platform::vm::page_size();
+        const std::uintptr_t kinds = address_of(Segment::of(given_back)->kinds);
+        mprotect(reinterpret_cast<void *>(align_down(kinds, page)), page, PROT_READ);
+        global_->maker().purge(given_back);
+        _exit(2);
+    };
+    EXPECT_EXIT(give_back_until_its_slot_is_free(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(GlobalHeapTest, AfterAForkItAdoptsWhatNobodyHolds) {

@@ -109,6 +109,11 @@ public:
     /// The run of a superblock without live blocks becomes free, and what was touched of it goes back to the
     /// operating system.
     void purge(OwnerLine *s) {
+        // The child of a fork that comes before the run is free finds no block, and asks for no signatures that are
+        // gone.
+        s->carved = 0;
+        shared_of(s)->marked = 0;
+        std::atomic_signal_fence(std::memory_order_release);
         const std::size_t touched = align_up(s->touched, platform::vm::page_size());
         const bool gone =
             touched == 0 || platform::vm::purge(reinterpret_cast<void *>(memory_of(s)), touched);
