@@ -179,6 +179,26 @@ TEST(Levels, AHeapThatIsVisitedAtAForkGivesWhatItHasToTheGlobalHeap) {
     heap->presence().end_visit();
 }
 
+/// The fork came while another thread gave a superblock back: some of its slots are free ones already.
+TEST(Levels, ASuperblockThatWasJustGivenBackIsFreeOnceInTheChildOfAFork) {
+    const auto levels = std::make_unique<Levels<Classes, Discipline>>();
+    auto *const heap = levels->open();
+    void *const p = heap->malloc_class(Classes::class_of(Classes::largest));
+    OwnerLine *const s = superblock::superblock_at(address_of(p));
+    superblock::push(s, address_of(p));
+    ASSERT_GT(s->slots, 2u);
+    Segment *const segment = Segment::of(s);
+    const unsigned slot = segment->slot_of(s);
+    for (const unsigned freed : {s->slots - 1u, 1u}) {
+        segment->set_kinds(slot, 1, SlotKind::superblock);
+        segment->set_kinds(slot + 1, s->slots - 1u - freed, SlotKind::tail);
+        segment->set_kinds(slot + s->slots - freed, freed, SlotKind::free_dirty);
+        levels->repair_after_fork(nullptr);
+        levels->global().make_room(SIZE_MAX);
+        EXPECT_EQ(levels->runs().dirty_bytes(), span_of(s)) << freed << " slots were free";
+    }
+}
+
 /// A run that waits for who has freed it is free for all after a fork, after a tick, and when memory is asked for or
 /// given back.
 TEST(Levels, ARunThatWaitsForItsThreadIsNotForgotten) {

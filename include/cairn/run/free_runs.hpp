@@ -154,9 +154,13 @@ public:
     }
     void find_in(Segment &segment) {
         for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-            if (segment.kind(slot) == SlotKind::large && segment.large_block(slot) == Segment::dead) {
-                segment.set_kinds(slot, segment.owner_lines[slot].slots, SlotKind::free_dirty);
-            } else if (segment.kind(slot) == SlotKind::taken) {
+            const SlotKind kind = segment.kind(slot);
+            const unsigned slots = segment.owner_lines[slot].slots;
+            // put() frees the last slot first.
+            if ((kind == SlotKind::large && segment.large_block(slot) == Segment::dead) ||
+                (kind == SlotKind::superblock && MixedPiece::is_free(segment.kind(slot + slots - 1)))) {
+                segment.set_kinds(slot, slots, SlotKind::free_dirty);
+            } else if (kind == SlotKind::taken) {
                 segment.set_kinds(slot, 1, SlotKind::free_dirty);
             }
         }
