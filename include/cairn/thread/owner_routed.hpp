@@ -145,15 +145,24 @@ private:
         if (size <= before && before - size <= before / 8) {
             return p;
         }
-        if (void *const same = this->levels_.long_blocks().resize(found, p, size)) {
-            if (size < before) {
-                this->handle_surplus();
-            } else {
-                this->handle_growth();
-            }
+        if (void *const same = resize(found, p, before, size)) {
             return same;
         }
-        return stays(before, size) ? p : move(p, before, size); // not worth a copy
+        void *const to =
+            stays(before, size) ? p : move(p, before, size); // one that stays is not worth a copy
+        // Out of memory: what malloc has given up may have lain behind the block.
+        return to != nullptr ? to : resize(found, p, before, size);
+    }
+
+    /// A long block of `before` bytes with a new size, without copying, where that is possible; else nullptr.
+    void *resize(const Found &found, void *p, std::size_t before, std::size_t size) {
+        void *const same = this->levels_.long_blocks().resize(found, p, size);
+        if (same != nullptr && size < before) {
+            this->handle_surplus();
+        } else if (same != nullptr) {
+            this->handle_growth();
+        }
+        return same;
     }
 
     /// How many bytes more than `size` a block gets when it moves. One that has grown by little will soon grow again:
