@@ -124,6 +124,11 @@ void purge() {
     std::free(huge);
     CHECK(statistics().free_dirty >= 40 * MiB);
     CHECK(cairn_purge() >= 40 * MiB);
+    const std::uint64_t purged = statistics().purged;
+    CHECK(purged >= clean.purged + 40 * MiB);
+    void *const cut = std::realloc(std::malloc(2 * MiB), 1 * MiB + 4 * KiB); // the rest of a slot goes back
+    CHECK(statistics().purged >= purged + 56 * KiB);
+    std::free(cut);
     CHECK(clean.purges > dirty.purges && clean.free_clean >= dirty.free_clean + 10 * MiB);
 }
 

@@ -362,7 +362,14 @@ TEST_F(GlobalHeapTest, EmptySuperblocksPayWithWhatTheyHaveTouched) {
     const std::size_t spans = stock.empty_bytes();
     ASSERT_GT(before, 20_MiB);
     const std::size_t resident = runs_.resident_bytes();
+    const auto purged = [this] {
+        Statistics now;
+        runs_.statistics(now);
+        return now.purged;
+    };
+    const std::size_t purged_before = purged();
     global_->pay(2_MiB);
+    EXPECT_EQ(purged() - purged_before, before - stock.empty_touched());
     EXPECT_LE(stock.empty_touched(), before - 2_MiB);
     EXPECT_GE(stock.empty_touched(), before - 3_MiB);
     EXPECT_EQ(resident - runs_.resident_bytes(), spans - stock.empty_bytes()) << "they are clean runs now";

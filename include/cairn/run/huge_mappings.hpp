@@ -45,8 +45,8 @@ public:
     void unmap(void *p, std::size_t bytes, Line line = Line::falls) {
         in_flight_.fetch_add(1, std::memory_order_relaxed);
         // Without the lock: the calls may take long. Where the kernel refuses, the addresses are lost, not the memory.
-        if (!platform::vm::unmap(p, bytes)) {
-            platform::vm::purge(p, bytes);
+        if (platform::vm::unmap(p, bytes) || platform::vm::purge(p, bytes)) {
+            runs_.gave_back(bytes);
         }
         {
             sync::Guard hold(runs_.lock());
@@ -88,6 +88,7 @@ private:
         }
         account(before, bytes);
         if (bytes < before) {
+            runs_.gave_back(before - bytes);
             sync::Guard hold(runs_.lock());
             runs_.unmapped_locked(before - bytes);
         } else {

@@ -147,7 +147,9 @@ public:
         live_.change(first, before);
         const std::size_t end_before = shift_of(first) + size_of(first);
         large_size::change(first, size);
-        large_size::drop_tail(first, end_before);
+        if (const std::size_t gone = large_size::drop_tail(first, end_before); gone != 0) {
+            runs_.gave_back(gone);
+        }
         return true;
     }
 

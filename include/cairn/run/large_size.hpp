@@ -43,15 +43,15 @@ inline void *begin(OwnerLine *first, std::size_t size, std::size_t alignment) {
 }
 
 /// After a block was shortened: `before` is the former end in its run. Gives the pages behind the block back to the
-/// operating system if they are 16 KiB or more.
-inline void drop_tail(OwnerLine *first, std::size_t before) {
+/// operating system if they are 16 KiB or more. Returns how many bytes went back.
+inline std::size_t drop_tail(OwnerLine *first, std::size_t before) {
     constexpr std::size_t least = 16_KiB;
     const std::size_t page = platform::vm::page_size();
     const std::size_t from = align_up(shift_of(first) + of(first), page);
     const std::size_t end = align_down(before < span_of(first) ? before : span_of(first), page);
-    if (end >= from + least) {
-        platform::vm::purge(reinterpret_cast<void *>(memory_of(first) + from), end - from);
-    }
+    const bool gone = end >= from + least &&
+                      platform::vm::purge(reinterpret_cast<void *>(memory_of(first) + from), end - from);
+    return gone ? end - from : 0;
 }
 
 } // namespace cairn::large_size

@@ -93,6 +93,14 @@ public:
         const sync::Glance hold(lock_);
         out.mapped += space_.mapped();
         out.mapped_peak += space_.mapped_peak();
+        out.purged += given_back_.load(std::memory_order_relaxed);
+        out.purges += calls_.load(std::memory_order_relaxed);
+    }
+
+    /// For the statistics: a call has given back `bytes` that were in no free run. relaxed: counters.
+    void gave_back(std::size_t bytes) {
+        given_back_.fetch_add(bytes, std::memory_order_relaxed);
+        calls_.fetch_add(1, std::memory_order_relaxed);
     }
 
     /// The lock and the source of addresses, shared with the heap of huge blocks.
@@ -175,6 +183,7 @@ protected:
     WaterLine line_;
     AddressSpace space_;
     Segments segments_;
+    std::atomic<std::size_t> given_back_{0}, calls_{0}; ///< see gave_back()
 };
 
 } // namespace cairn

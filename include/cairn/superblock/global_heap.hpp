@@ -84,6 +84,7 @@ public:
     void untouch(std::size_t bytes) {
         if (bytes != 0) {
             maker_.runs().untouch(bytes);
+            maker_.runs().gave_back(bytes);
         }
     }
 

@@ -117,6 +117,9 @@ public:
         const std::size_t touched = align_up(s->touched, platform::vm::page_size());
         const bool gone =
             touched == 0 || platform::vm::purge(reinterpret_cast<void *>(memory_of(s)), touched);
+        if (gone && touched != 0) {
+            runs_.gave_back(touched);
+        }
         runs_.release(s, gone, span_of(s) - s->touched);
     }
 
