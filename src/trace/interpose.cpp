@@ -312,67 +312,131 @@ size_t bytes_of(std::align_val_t alignment) {
 using std::align_val_t;
 using std::nothrow_t;
 
+// A program may replace some forms. As the C++ standard requires, the other forms then go through the program's, and
+// are not recorded: what the program's forms take from malloc is.
+
+// This library's own forms, also where the program has replaced them.
+#define CAIRN_OWN(name) [[gnu::alias(name), gnu::visibility("hidden")]]
+#define CAIRN_OWN_NEW(name) CAIRN_OWN(name) [[gnu::malloc, gnu::alloc_size(1)]]
+extern "C" {
+CAIRN_OWN_NEW("_Znwm") void *own_new(size_t);
+CAIRN_OWN_NEW("_Znam") void *own_new_array(size_t);
+CAIRN_OWN_NEW("_ZnwmSt11align_val_t") void *own_new_aligned(size_t, align_val_t);
+CAIRN_OWN_NEW("_ZnamSt11align_val_t") void *own_new_array_aligned(size_t, align_val_t);
+CAIRN_OWN("_ZdlPv") void own_delete(void *) noexcept;
+CAIRN_OWN("_ZdaPv") void own_delete_array(void *) noexcept;
+CAIRN_OWN("_ZdlPvSt11align_val_t") void own_delete_aligned(void *, align_val_t) noexcept;
+CAIRN_OWN("_ZdaPvSt11align_val_t") void own_delete_array_aligned(void *, align_val_t) noexcept;
+}
+
+namespace {
+
+using New = void *(*)(size_t);
+using NewAligned = void *(*)(size_t, align_val_t);
+using Delete = void (*)(void *) noexcept;
+using DeleteAligned = void (*)(void *, align_val_t) noexcept;
+
+bool is_own_new() {
+    return static_cast<New>(::operator new) == own_new;
+}
+bool is_own_new_array() {
+    return is_own_new() && static_cast<New>(::operator new[]) == own_new_array;
+}
+bool is_own_new_aligned() {
+    return static_cast<NewAligned>(::operator new) == own_new_aligned;
+}
+bool is_own_new_array_aligned() {
+    return is_own_new_aligned() && static_cast<NewAligned>(::operator new[]) == own_new_array_aligned;
+}
+bool is_own_delete() {
+    return static_cast<Delete>(::operator delete) == own_delete;
+}
+bool is_own_delete_array() {
+    return is_own_delete() && static_cast<Delete>(::operator delete[]) == own_delete_array;
+}
+bool is_own_delete_aligned() {
+    return static_cast<DeleteAligned>(::operator delete) == own_delete_aligned;
+}
+bool is_own_delete_array_aligned() {
+    return is_own_delete_aligned() &&
+           static_cast<DeleteAligned>(::operator delete[]) == own_delete_array_aligned;
+}
+
+} // namespace
+
 CAIRN_EXPORT void *operator new(size_t n) {
     return make_or_throw(next_new_nothrow, next_new, n, 1);
 }
 CAIRN_EXPORT void *operator new[](size_t n) {
-    return make_or_throw(next_new_array_nothrow, next_new_array, n, 1);
+    return is_own_new() ? make_or_throw(next_new_array_nothrow, next_new_array, n, 1) : ::operator new(n);
 }
 CAIRN_EXPORT void *operator new(size_t n, align_val_t a) {
     return make_or_throw(next_new_aligned_nothrow, next_new_aligned, n, bytes_of(a), a);
 }
 CAIRN_EXPORT void *operator new[](size_t n, align_val_t a) {
-    return make_or_throw(next_new_array_aligned_nothrow, next_new_array_aligned, n, bytes_of(a), a);
+    return is_own_new_aligned()
+               ? make_or_throw(next_new_array_aligned_nothrow, next_new_array_aligned, n, bytes_of(a), a)
+               : ::operator new(n, a);
 }
+
+// The next library's forms catch what the program's throw.
+
 CAIRN_EXPORT void *operator new(size_t n, const nothrow_t &t) noexcept {
-    return make<decltype(next_new_nothrow), const nothrow_t &>(next_new_nothrow, n, 1, t);
+    return is_own_new() ? make<decltype(next_new_nothrow), const nothrow_t &>(next_new_nothrow, n, 1, t)
+                        : found(next_new_nothrow)(n, t);
 }
 CAIRN_EXPORT void *operator new[](size_t n, const nothrow_t &t) noexcept {
-    return make<decltype(next_new_array_nothrow), const nothrow_t &>(next_new_array_nothrow, n, 1, t);
+    return is_own_new_array()
+               ? make<decltype(next_new_array_nothrow), const nothrow_t &>(next_new_array_nothrow, n, 1, t)
+               : found(next_new_array_nothrow)(n, t);
 }
 CAIRN_EXPORT void *operator new(size_t n, align_val_t a, const nothrow_t &t) noexcept {
-    return make<decltype(next_new_aligned_nothrow), align_val_t, const nothrow_t &>(next_new_aligned_nothrow,
-                                                                                    n, bytes_of(a), a, t);
+    return is_own_new_aligned() ? make<decltype(next_new_aligned_nothrow), align_val_t, const nothrow_t &>(
+                                      next_new_aligned_nothrow, n, bytes_of(a), a, t)
+                                : found(next_new_aligned_nothrow)(n, a, t);
 }
 CAIRN_EXPORT void *operator new[](size_t n, align_val_t a, const nothrow_t &t) noexcept {
-    return make<decltype(next_new_array_aligned_nothrow), align_val_t, const nothrow_t &>(
-        next_new_array_aligned_nothrow, n, bytes_of(a), a, t);
+    return is_own_new_array_aligned()
+               ? make<decltype(next_new_array_aligned_nothrow), align_val_t, const nothrow_t &>(
+                     next_new_array_aligned_nothrow, n, bytes_of(a), a, t)
+               : found(next_new_array_aligned_nothrow)(n, a, t);
 }
+
 CAIRN_EXPORT void operator delete(void *p) noexcept {
     destroy(next_delete, p, 0);
-}
-CAIRN_EXPORT void operator delete[](void *p) noexcept {
-    destroy(next_delete_array, p, 0);
-}
-CAIRN_EXPORT void operator delete(void *p, size_t n) noexcept {
-    destroy(next_delete, p, n);
-}
-CAIRN_EXPORT void operator delete[](void *p, size_t n) noexcept {
-    destroy(next_delete_array, p, n);
 }
 CAIRN_EXPORT void operator delete(void *p, align_val_t a) noexcept {
     destroy(next_delete_aligned, p, 0, a);
 }
+CAIRN_EXPORT void operator delete[](void *p) noexcept {
+    is_own_delete() ? destroy(next_delete_array, p, 0) : ::operator delete(p);
+}
 CAIRN_EXPORT void operator delete[](void *p, align_val_t a) noexcept {
-    destroy(next_delete_array_aligned, p, 0, a);
+    is_own_delete_aligned() ? destroy(next_delete_array_aligned, p, 0, a) : ::operator delete(p, a);
+}
+CAIRN_EXPORT void operator delete(void *p, size_t n) noexcept {
+    is_own_delete() ? destroy(next_delete, p, n) : ::operator delete(p);
+}
+CAIRN_EXPORT void operator delete[](void *p, size_t n) noexcept {
+    is_own_delete_array() ? destroy(next_delete_array, p, n) : ::operator delete[](p);
 }
 CAIRN_EXPORT void operator delete(void *p, size_t n, align_val_t a) noexcept {
-    destroy(next_delete_aligned, p, n, a);
+    is_own_delete_aligned() ? destroy(next_delete_aligned, p, n, a) : ::operator delete(p, a);
 }
 CAIRN_EXPORT void operator delete[](void *p, size_t n, align_val_t a) noexcept {
-    destroy(next_delete_array_aligned, p, n, a);
+    is_own_delete_array_aligned() ? destroy(next_delete_array_aligned, p, n, a) : ::operator delete[](p, a);
 }
 CAIRN_EXPORT void operator delete(void *p, const nothrow_t &) noexcept {
-    destroy(next_delete, p, 0);
+    ::operator delete(p);
 }
 CAIRN_EXPORT void operator delete[](void *p, const nothrow_t &) noexcept {
-    destroy(next_delete_array, p, 0);
+    ::operator delete[](p);
 }
 CAIRN_EXPORT void operator delete(void *p, align_val_t a, const nothrow_t &) noexcept {
-    destroy(next_delete_aligned, p, 0, a);
+    ::operator delete(p, a);
 }
 CAIRN_EXPORT void operator delete[](void *p, align_val_t a, const nothrow_t &) noexcept {
-    destroy(next_delete_array_aligned, p, 0, a);
+    ::operator delete[](p, a);
 }
 
 /// A fork that runs no handlers: its child would write to its parent's slot. No call of the C library's own comes here.

@@ -245,6 +245,48 @@ for allocator in cairn hoard; do
     [ "$(printf '%s\n' "$said" | sed -n 's/^free //p')" -ge 8000 ] || fail "forms of operator new: $said"
 done
 
+# A program with an operator new and delete of its own: the other forms go through them, and what they take is in the trace.
+cat >"$scratch/own.cpp" <<'CPP'
+#include <cstdlib>
+#include <new>
+static const std::size_t head = 128;
+static int live = 0;
+static void *take(std::size_t size) {
+    char *const whole = static_cast<char *>(std::malloc(head + size));
+    ++live;
+    return whole == nullptr ? throw std::bad_alloc() : whole + head;
+}
+static void give_back(void *p) {
+    --live;
+    std::free(static_cast<char *>(p) - head);
+}
+void *operator new(std::size_t size) { return take(size); }
+void operator delete(void *p) noexcept { give_back(p); }
+void *operator new[](std::size_t size, std::align_val_t) { return take(size); }
+void operator delete[](void *p, std::align_val_t) noexcept { give_back(p); }
+int main() {
+    const auto to = static_cast<std::align_val_t>(16);
+    for (int i = 0; i < 1000; ++i) {
+        ::operator delete(::operator new(10), 10);
+        ::operator delete[](::operator new[](10), 10);
+        ::operator delete(::operator new(10, std::nothrow), std::nothrow);
+        ::operator delete[](::operator new[](10, std::nothrow), std::nothrow);
+        ::operator delete[](::operator new[](10, to), 10, to);
+        ::operator delete[](::operator new[](10, to, std::nothrow), to, std::nothrow);
+        ::operator delete(::operator new(10, to), 10, to); // not the program's
+    }
+    return live == 0 ? 0 : 1;
+}
+CPP
+"${CXX:-c++}" -std=c++17 -O0 -w -o "$scratch/own_new" "$scratch/own.cpp" || fail "a program with its own operator new does not compile"
+for allocator in cairn hoard; do
+    "$cairn" trace --allocator "$allocator" -o "$file" -- "$scratch/own_new" || fail "an operator new of its own on $allocator: status $?"
+    said=$(summary "$file")
+    for part in "malloc 600[0-9]$" "aligned 1000$" "free 700[0-9]$" "unknown 0$" "damaged 0$"; do
+        printf '%s\n' "$said" | grep -q "^$part" || fail "an operator new of its own on $allocator: no '$part' in: $said"
+    done
+done
+
 # A symbolic link leads to the file.
 mkdir "$scratch/other" && ln -s other/place.trace "$scratch/link"
 "$cairn" trace -o "$scratch/link" -- "$scratch/calls"
