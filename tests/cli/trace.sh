@@ -90,6 +90,13 @@ int main(int count, char **words) {
         work(NULL);
         return status != 0;
     }
+    if (count > 1 && strcmp(words[1], "writes") == 0) { // to its stdout
+        work(NULL);
+        for (int i = 0; i < 100; ++i)
+            write(STDOUT_FILENO, "hello\n", 6);
+        work(NULL);
+        return 0;
+    }
     if (count > 1 && strcmp(words[1], "_Fork") == 0) { // both at one time
         pid_t (*plain_fork)(void) = (pid_t(*)(void))dlsym(RTLD_DEFAULT, "_Fork");
         if (plain_fork == NULL)
@@ -335,6 +342,10 @@ for most in 1024 500; do
     summary "$file" | grep -q "^stopped early" || fail "it is not said that calls are missing"
     "$cairn" trace-info --process 1 "$file" | grep -q "^malloc 2000[0-9]$" || fail "another process's calls are lost"
 done
+
+# Nor are they where the program's own stdout would be, if that is closed: what it writes there is in no file.
+(ulimit -n 40 && "$cairn" trace -o "$file" -- "$scratch/calls" writes 2>"$scratch/err" >&-) || fail "stdout is closed: status $?"
+summary "$file" | grep -q "^malloc 4000[0-9]$" || fail "stdout is closed: calls are lost: $(cat "$scratch/err")"
 
 # A process that outlives the program, as a daemon does: the trace ends with the program, and that is said. One that ends soon is
 # none.
