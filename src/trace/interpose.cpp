@@ -222,6 +222,10 @@ CAIRN_EXPORT void *valloc(size_t size) noexcept {
 }
 CAIRN_EXPORT void *pvalloc(size_t size) noexcept {
     const auto page = static_cast<size_t>(getpagesize());
+    if (size > SIZE_MAX - page) {
+        errno = ENOMEM;
+        return nullptr;
+    }
     return memalign(page, cairn::align_up(size == 0 ? page : size, page));
 }
 

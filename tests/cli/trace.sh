@@ -27,10 +27,12 @@ summary() { "$cairn" trace-info "$1" || fail "trace-info: status $?"; }
 cat >"$scratch/calls.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +190,7 @@ int main(int count, char **words) {
     free(valloc(100005));
     sink = realloc(malloc(100006), 0);
     sink = malloc(100007);
-    return 7;
+    return pvalloc(SIZE_MAX) == NULL && errno == ENOMEM ? 7 : 1;
 }
 C
 "${CC:-cc}" -O1 -fno-builtin -o "$scratch/calls" "$scratch/calls.c" -lpthread -w || fail "the program does not compile"
