@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ volatile pid_t child = 0;
 /// already.
 void pass_on(int signal, siginfo_t *from, void *) {
     if (child > 0 && (from->si_code != SI_KERNEL || getpgid(child) != getpgrp())) {
-        kill(child, signal);
+        from->si_code == SI_QUEUE ? sigqueue(child, signal, from->si_value) : kill(child, signal);
     }
 }
 
@@ -38,14 +38,17 @@ void pass_on(int signal, siginfo_t *from, void *) {
 /// has the signal settings that this process was started with.
 pid_t fork_program() {
     // All signals that would end this process, except those that cannot be caught and those that report an error of it.
-    constexpr int passed_on[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
-                                 SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXCPU, SIGIO};
-    struct sigaction found[std::size(passed_on)];
+    std::vector<int> passed_on = {SIGHUP,    SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
+                                  SIGVTALRM, SIGPROF, SIGPIPE, SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+        passed_on.push_back(signal);
+    }
+    std::vector<struct sigaction> found(passed_on.size());
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    for (std::size_t i = 0; i < std::size(passed_on); ++i) {
+    for (std::size_t i = 0; i < passed_on.size(); ++i) {
         struct sigaction action{};
         action.sa_sigaction = pass_on;
         action.sa_flags = SA_RESTART | SA_SIGINFO;
@@ -54,7 +57,7 @@ pid_t fork_program() {
     child = fork();
     const pid_t result = child;
     if (result == 0) {
-        for (std::size_t i = 0; i < std::size(passed_on); ++i) {
+        for (std::size_t i = 0; i < passed_on.size(); ++i) {
             sigaction(passed_on[i], &found[i], nullptr);
         }
     }

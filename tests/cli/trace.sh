@@ -158,11 +158,11 @@ int main(int count, char **words) {
         return status != 0;
     }
     if (count > 1 && strcmp(words[1], "counts") == 0) { // says when it is ready, and when one has come
-        const int counted[] = {SIGINT, SIGALRM, SIGPROF, SIGUSR1};
+        const int counted[] = {SIGINT, SIGALRM, SIGPROF, SIGPWR, SIGRTMIN, SIGUSR1};
         sigset_t all, before;
         sigfillset(&all);
         sigprocmask(SIG_BLOCK, &all, &before);
-        for (int i = 0; i < 4; ++i)
+        for (int i = 0; i < 6; ++i)
             signal(counted[i], count_it);
         do {
             puts("ready");
@@ -173,7 +173,8 @@ int main(int count, char **words) {
             sigprocmask(SIG_SETMASK, &before, NULL);
             sigprocmask(SIG_BLOCK, &all, NULL);
         } while (came[SIGUSR1] == 0);
-        printf("%d %d %d\n", (int)came[SIGINT], (int)came[SIGALRM], (int)came[SIGPROF]);
+        printf("%d %d %d %d %d\n", (int)came[SIGINT], (int)came[SIGALRM], (int)came[SIGPROF], (int)came[SIGPWR],
+               (int)came[SIGRTMIN]);
         return 0;
     }
     // One of each.
@@ -434,12 +435,12 @@ run = subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, preexec_fn=
 run.stdout.readline()
 os.write(master, b"\x03")
 run.stdout.readline()
-for number in (signal.SIGINT, signal.SIGALRM, signal.SIGPROF):
+for number in (signal.SIGINT, signal.SIGALRM, signal.SIGPROF, signal.SIGPWR, signal.SIGRTMIN):
     run.send_signal(number)
     run.stdout.readline()
 run.send_signal(signal.SIGUSR1)
 said = run.stdout.read().decode()
-assert run.wait() == 0 and said.split() == ["2", "1", "1"], (run.returncode, said)
+assert run.wait() == 0 and said.split() == ["2", "1", "1", "1", "1"], (run.returncode, said)
 
 pid = os.fork()
 if pid == 0:
