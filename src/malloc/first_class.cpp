@@ -337,6 +337,7 @@ void destroy(FirstClassHeap *which) noexcept {
 
 void whole_statistics(Statistics &out, bool at_exit) noexcept {
     statistics(out);
+    const sigset_t before = hold_back_signals(); // a handler that forks would wait for the lock of the list
     if (at_exit) {
         const sync::Glance hold(list_lock);
         if (hold) {
@@ -346,6 +347,7 @@ void whole_statistics(Statistics &out, bool at_exit) noexcept {
         const sync::Guard hold(list_lock);
         add_heaps_locked(out);
     }
+    let_signals_through(before);
 }
 
 } // namespace cairn::process_heap

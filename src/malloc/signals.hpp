@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Signals: blocks all signals in the purger's thread, where no handler of the program may run, and while a thread
-// forks. Signals that the thread's own instructions raise stay unblocked: the kernel ends a process that blocks such a
-// signal, and a program that traps system calls by a filter has a handler for SIGSYS.
+// Signals: blocks all signals in the purger's thread, where no handler of the program may run, and while a thread forks
+// or holds what a fork waits for. Signals that the thread's own instructions raise stay unblocked: the kernel ends a
+// process that blocks such a signal, and a program that traps system calls by a filter has a handler for SIGSYS.
 #pragma once
 
 #include <pthread.h>
