@@ -457,10 +457,11 @@ extern "C" CAIRN_EXPORT pid_t _Fork() noexcept {
     return child;
 }
 
-/// Before the constructors of all other libraries; what was allocated before is not in the trace, and neither is its
-/// end.
+/// Where no constructor of another library has made a call before. What the loader allocates is not in the trace, and
+/// neither is its end.
 [[gnu::constructor(101)]] static void at_load(int, char **, char **environment) {
     cairn::set_environ_at_load(environment);
     next_fork.find(); // handlers of signals may call it, and may not look for it
+    const Inside inside;
     begin();
 }

@@ -45,8 +45,11 @@ void put_time(std::uint64_t ticks) noexcept {
     cursor.last = ticks;
 }
 
-/// Whether new slots may be begun. A thread that has one goes on until it is full.
+/// Whether new slots may be begun. A thread that has one goes on until it is full. relaxed: a flag, what it allows is
+/// looked at; with two exceptions at join() and record_long().
 constinit std::atomic<bool> on{false};
+/// Whether begin() has done its work, or is at it. relaxed: the exchange lets one thread do it.
+constinit std::atomic<bool> begun{false};
 constinit Shared *shared = nullptr;
 constinit KeptFile memory;         ///< shared
 constinit KeptFile file;           ///< the trace
@@ -204,7 +207,8 @@ CAIRN_COLD bool make_room() noexcept {
 
 void join() noexcept {
     image = shared->processes.fetch_add(1, std::memory_order_relaxed) + 1; // relaxed: a number of one's own
-    on.store(true, std::memory_order_relaxed);                             // the process has one thread now
+    // release: pairs with the acquire in record_long(): a thread that a constructor has started sees what begin() set.
+    on.store(true, std::memory_order_release);
     if (make_room()) {
         put_record({Op::process, 0, image, static_cast<std::uint64_t>(raw_syscall(SYS_getpid))});
     }
@@ -213,6 +217,9 @@ void join() noexcept {
 } // namespace
 
 void begin() noexcept {
+    if (environ == nullptr || begun.exchange(true, std::memory_order_relaxed)) {
+        return;
+    }
     const char *const names = environment_value("CAIRN_TRACE");
     if (names == nullptr || *names == 0) {
         return;
@@ -234,7 +241,6 @@ void begin() noexcept {
         return;
     }
     shared = reinterpret_cast<Shared *>(mapped);
-    const Inside inside;
     have_key = pthread_key_create(&key, thread_ends) == 0;
     pthread_atfork(nullptr, nullptr, begin_in_child);
     join();
@@ -254,8 +260,14 @@ void begin_in_child() noexcept {
 
 CAIRN_COLD void detail::record_long(Op op, const void *address, std::size_t size, std::uint64_t ticks,
                                     unsigned alignment_log2) noexcept {
-    if (!on.load(std::memory_order_relaxed)) { // relaxed: a flag, what it allows is looked at
-        return;
+    // acquire: pairs with the release in join().
+    if (!on.load(std::memory_order_acquire)) {
+        if (!begun.load(std::memory_order_relaxed)) {
+            begin(); // the caller is the constructor of another library
+        }
+        if (!on.load(std::memory_order_relaxed)) {
+            return;
+        }
     }
     if (cursor.next >= cursor.limit && !make_room()) {
         return;

@@ -19,8 +19,10 @@
 
 namespace cairn::trace {
 
-/// Opens what CAIRN_TRACE names, the shared memory and the file behind a colon, and joins them. Nothing is recorded
-/// before or without.
+/// Opens what CAIRN_TRACE names, the shared memory and the file behind a colon, and joins them; once, and not before
+/// there is an environment. Nothing is recorded before or without. The first call that is to be recorded does it too:
+/// constructors of other libraries may run before this library's (glibc lets only one library go first, and that is the
+/// allocator). The caller is Inside.
 void begin() noexcept;
 
 /// A fork's child is a process image of its own.

@@ -205,6 +205,21 @@ for part in "malloc 3$" "calloc 1$" "aligned 4$" "realloc 2$" "free 7$" "threads
     printf '%s\n' "$said" | grep -q "^$part" || fail "no '$part' in: $said"
 done
 
+# What constructors of libraries allocate, before the recorder's own runs.
+cat >"$scratch/early.c" <<'C'
+#include <stdlib.h>
+void *volatile early;
+__attribute__((constructor)) static void take(void) {
+    for (int i = 0; i < 1000; ++i)
+        early = malloc(100);
+}
+C
+echo 'extern void *volatile early; int main(void) { return early == 0; }' >"$scratch/late.c"
+"${CC:-cc}" -fPIC -shared -o "$scratch/libearly.so" "$scratch/early.c" &&
+    "${CC:-cc}" -o "$scratch/late" "$scratch/late.c" "$scratch/libearly.so" || fail "a library does not compile"
+"$cairn" trace -o "$file" -- "$scratch/late" || fail "a constructor: status $?"
+summary "$file" | grep -q "^malloc 100[0-9]$" || fail "calls of a constructor are lost: $(summary "$file")"
+
 # Threads, many of them one after the other; under another allocator.
 "$cairn" trace -o "$file" -- "$scratch/calls" threads || fail "threads: status $?"
 said=$(summary "$file")
