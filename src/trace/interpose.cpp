@@ -11,6 +11,7 @@
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
 #include <src/malloc/environment.hpp>
+#include <src/malloc/new_handler.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -383,27 +384,25 @@ CAIRN_EXPORT void *operator new[](size_t n, align_val_t a) {
                : ::operator new(n, a);
 }
 
-// The next library's forms catch what the program's throw.
-
 CAIRN_EXPORT void *operator new(size_t n, const nothrow_t &t) noexcept {
     return is_own_new() ? make<decltype(next_new_nothrow), const nothrow_t &>(next_new_nothrow, n, 1, t)
-                        : found(next_new_nothrow)(n, t);
+                        : cairn::new_or_null(::operator new, n);
 }
 CAIRN_EXPORT void *operator new[](size_t n, const nothrow_t &t) noexcept {
     return is_own_new_array()
                ? make<decltype(next_new_array_nothrow), const nothrow_t &>(next_new_array_nothrow, n, 1, t)
-               : found(next_new_array_nothrow)(n, t);
+               : cairn::new_or_null(::operator new[], n);
 }
 CAIRN_EXPORT void *operator new(size_t n, align_val_t a, const nothrow_t &t) noexcept {
     return is_own_new_aligned() ? make<decltype(next_new_aligned_nothrow), align_val_t, const nothrow_t &>(
                                       next_new_aligned_nothrow, n, bytes_of(a), a, t)
-                                : found(next_new_aligned_nothrow)(n, a, t);
+                                : cairn::new_or_null(::operator new, n, a);
 }
 CAIRN_EXPORT void *operator new[](size_t n, align_val_t a, const nothrow_t &t) noexcept {
     return is_own_new_array_aligned()
                ? make<decltype(next_new_array_aligned_nothrow), align_val_t, const nothrow_t &>(
                      next_new_array_aligned_nothrow, n, bytes_of(a), a, t)
-               : found(next_new_array_aligned_nothrow)(n, a, t);
+               : cairn::new_or_null(::operator new[], n, a);
 }
 
 CAIRN_EXPORT void operator delete(void *p) noexcept {

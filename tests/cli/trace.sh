@@ -278,7 +278,7 @@ static const std::size_t head = 128;
 static int live = 0;
 static void *take(std::size_t size) {
     char *const whole = static_cast<char *>(std::malloc(head + size));
-    ++live;
+    live += whole != nullptr;
     return whole == nullptr ? throw std::bad_alloc() : whole + head;
 }
 static void give_back(void *p) {
@@ -289,8 +289,9 @@ void *operator new(std::size_t size) { return take(size); }
 void operator delete(void *p) noexcept { give_back(p); }
 void *operator new[](std::size_t size, std::align_val_t) { return take(size); }
 void operator delete[](void *p, std::align_val_t) noexcept { give_back(p); }
-int main() {
+int main(int count, char **) {
     const auto to = static_cast<std::align_val_t>(16);
+    const std::size_t much = static_cast<std::size_t>(count) << 60;
     for (int i = 0; i < 1000; ++i) {
         ::operator delete(::operator new(10), 10);
         ::operator delete[](::operator new[](10), 10);
@@ -300,11 +301,18 @@ int main() {
         ::operator delete[](::operator new[](10, to, std::nothrow), to, std::nothrow);
         ::operator delete(::operator new(10, to), 10, to); // not the program's
     }
-    return live == 0 ? 0 : 1;
+    return live == 0 && ::operator new(much, std::nothrow) == nullptr ? 0 : 1;
 }
 CPP
+cat >"$scratch/direct.cpp" <<'CPP'
+#include <cstdlib>
+#include <new>
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept { return std::malloc(size); }
+void *operator new[](std::size_t size, const std::nothrow_t &) noexcept { return std::malloc(size); }
+CPP
 "${CXX:-c++}" -std=c++17 -O0 -w -o "$scratch/own_new" "$scratch/own.cpp" || fail "a program with its own operator new does not compile"
-for allocator in cairn hoard; do
+"${CXX:-c++}" -std=c++17 -O0 -fPIC -shared -o "$scratch/direct.so" "$scratch/direct.cpp" || fail "an allocator does not compile"
+for allocator in cairn hoard "$scratch/direct.so"; do # the last one's nothrow forms go through no other
     "$cairn" trace --allocator "$allocator" -o "$file" -- "$scratch/own_new" || fail "an operator new of its own on $allocator: status $?"
     said=$(summary "$file")
     for part in "malloc 600[0-9]$" "aligned 1000$" "free 700[0-9]$" "unknown 0$" "damaged 0$"; do
