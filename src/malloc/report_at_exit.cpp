@@ -168,19 +168,21 @@ int write_file(const Statistics &statistics, const Subject &subject) {
     return to.error;
 }
 
-/// The descriptor for the summary: stderr, if it is still the file that it was at the start, or is not a regular file;
-/// otherwise the duplicate, if that is still the file that it was. A program that has closed both may have opened other
-/// files with their numbers. -1: none.
+/// The descriptor for the summary: stderr, if it is still the file that it was at the start, or a terminal or pipe that
+/// the program has put in its place; otherwise the duplicate, if that is still the file that it was. A program that has
+/// closed both may have opened files of its own with their numbers: then only a terminal is taken for stderr. -1: none.
 long stderr_now() {
     struct stat now{};
-    for (const long number : {2L, long{spare_stderr}}) {
-        if (!platform::failed(call(SYS_fstat, number, pointer(&now))) &&
-            ((now.st_dev == first_stderr.st_dev && now.st_ino == first_stderr.st_ino) ||
-             (number == 2 && !S_ISREG(now.st_mode)))) {
-            return number;
-        }
+    const auto is_as_it_was = [&](long number) {
+        now = {};
+        return !platform::failed(call(SYS_fstat, number, pointer(&now))) &&
+               now.st_dev == first_stderr.st_dev && now.st_ino == first_stderr.st_ino;
+    };
+    const bool has_spare = is_as_it_was(spare_stderr);
+    if (is_as_it_was(2) || S_ISCHR(now.st_mode) || (has_spare && S_ISFIFO(now.st_mode))) {
+        return 2;
     }
-    return -1;
+    return has_spare ? spare_stderr : -1;
 }
 
 void write_summary(const Statistics &statistics, const Subject &subject) {

@@ -49,6 +49,42 @@ PY
 stats 1 "$python" "$scratch/program.py"
 [ "$(cat "$scratch/victim")" = "its own" ] || fail "the report is in a file of the program's: $(cat "$scratch/victim")"
 
+# Nor is it sent over a connection or a pipe of such a program, whose number is 2; but over a pipe that takes stderr's place.
+cat >"$scratch/program.py" <<'PY'
+import ctypes, os, socket, sys
+kind, out = sys.argv[1], os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+if kind == "stderr":
+    other, own = os.pipe()
+    os.dup2(own, 2)
+    os.close(own)
+else:
+    os.dup2(out, 4)
+    out = 4
+    os.closerange(0, 4)
+    os.closerange(5, 4096)
+    os.open("/dev/null", os.O_RDWR)
+    if kind == "socket":
+        os.open("/dev/null", os.O_RDWR)
+        own, other = (end.detach() for end in socket.socketpair())
+    else:
+        other, own = os.pipe()
+    assert own == 2
+child = os.fork()
+if child != 0:
+    os.close(2)
+    os.write(out, os.read(other, 1000))
+    os.waitpid(child, 0)
+    os._exit(0)
+ctypes.CDLL(None).exit(0)
+PY
+for kind in socket pipe stderr; do
+    stats 1 "$python" "$scratch/program.py" $kind "$scratch/sent"
+    case $kind:$(head -c 5 "$scratch/sent") in
+    socket: | pipe: | stderr:cairn) ;;
+    *) fail "a program that has made number 2 its $kind: $(cat "$scratch/sent")" ;;
+    esac
+done
+
 # JSON: all of it there, and true.
 stats "json:$scratch/one.json" python3 -c 'import sys; keep = [bytes(1 << 20) for i in range(40)]; import os
 os.close(2); sys.stdout.flush()'
