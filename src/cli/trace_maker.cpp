@@ -193,9 +193,12 @@ bool TraceMaker::finish(const std::string &path) {
             static_cast<ssize_t>(trace::chunk_bytes)) {
             refuse("memory for the trace");
         }
-        // If the thread was killed while it wrote the slot, this writes the same chunk again.
+        // If the thread was killed while it wrote the slot, this writes the same chunk again; not if the slot is empty
+        // already: that chunk is in the file.
         if (const Word begun = std::exchange(slot[trace::slot_chunk], 0); begun != 0) {
-            write_chunk(begun - 1, slot.data());
+            if (slot[0] != 0) {
+                write_chunk(begun - 1, slot.data());
+            }
             continue;
         }
         const std::size_t length = length_of_records(slot);

@@ -277,8 +277,8 @@ TEST_F(TraceFileTest, WhatThreadsLeaveIsWrittenOnce) {
         void *const mapped = mmap(nullptr, trace::chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
         ASSERT_NE(mapped, MAP_FAILED);
         auto *const shared = static_cast<trace::Shared *>(mapped);
-        shared->slots = 2;
-        shared->chunks = 1;
+        shared->slots = 3;
+        shared->chunks = 2;
         fill(5, 0x1000);
         slot[trace::slot_chunk] = 1; // it is, or was just now, being written
         {
@@ -291,14 +291,25 @@ TEST_F(TraceFileTest, WhatThreadsLeaveIsWrittenOnce) {
         fill(6, 0x2000);
         EXPECT_EQ(pwrite(memory, slot.data(), trace::chunk_bytes, 2 * trace::chunk_bytes),
                   static_cast<ssize_t>(trace::chunk_bytes));
+        fill(7, 0x3000);
+        {
+            const Descriptor file(path_, O_WRONLY);
+            EXPECT_EQ(pwrite(file, slot.data(), trace::chunk_bytes, trace::header_bytes + trace::chunk_bytes),
+                      static_cast<ssize_t>(trace::chunk_bytes));
+        }
+        slot[0] = 0; // it was written, and is empty again
+        slot[trace::slot_chunk] = 2;
+        EXPECT_EQ(pwrite(memory, slot.data(), trace::chunk_bytes, 3 * trace::chunk_bytes),
+                  static_cast<ssize_t>(trace::chunk_bytes));
         EXPECT_TRUE(maker.finish(path_));
         munmap(mapped, trace::chunk_bytes);
     }
     const TraceFile file(path_);
     const auto all = events(file);
-    ASSERT_EQ(all.size(), 2u);
+    ASSERT_EQ(all.size(), 3u);
     EXPECT_EQ(all[0].address, 0x1000u);
-    EXPECT_EQ(all[1].address, 0x2000u);
+    EXPECT_EQ(all[1].address, 0x3000u); // of the same moment, before it in the file
+    EXPECT_EQ(all[2].address, 0x2000u);
 }
 
 TEST_F(TraceFileTest, ForeignAndDamagedFilesAreOneLine) {
