@@ -90,13 +90,15 @@ Word *map_slot() noexcept {
     return reinterpret_cast<Word *>(mapped);
 }
 
-/// Behind the last record of a slot.
+/// Behind the last record of a slot, or where the program has overwritten it.
 Byte *end_of_written(Word *slot) noexcept {
     Coder coder;
     Record record{};
     auto *at = reinterpret_cast<Byte *>(slot);
-    while (!Coder::at_end(at)) {
-        at += coder.read(at, reinterpret_cast<Byte *>(slot + slot_chunk), record);
+    std::size_t bytes = 1;
+    while (bytes != 0 && !Coder::at_end(at)) {
+        bytes = coder.read(at, reinterpret_cast<Byte *>(slot + slot_chunk), record);
+        at += bytes;
     }
     return at;
 }

@@ -92,6 +92,20 @@ int main(int count, char **words) {
         work(NULL);
         return status != 0;
     }
+    if (count > 1 && strcmp(words[1], "scribbles") == 0) { // over what its threads have recorded
+        unsigned long from, to, offset;
+        char line[400];
+        pthread_t thread;
+        pthread_create(&thread, NULL, work, NULL);
+        pthread_join(thread, NULL);
+        FILE *const maps = fopen("/proc/self/maps", "r");
+        while (fgets(line, sizeof line, maps) != NULL)
+            if (strstr(line, "cairn trace") && sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 && offset != 0)
+                memset((void *)from, 255, 100);
+        alarm(60);
+        pthread_create(&thread, NULL, work, NULL);
+        return pthread_join(thread, NULL);
+    }
     if (count > 1 && strcmp(words[1], "writes") == 0) { // to its stdout
         work(NULL);
         for (int i = 0; i < 100; ++i)
@@ -372,6 +386,10 @@ done
 # Nor are they where the program's own stdout would be, if that is closed: what it writes there is in no file.
 (ulimit -n 40 && "$cairn" trace -o "$file" -- "$scratch/calls" writes 2>"$scratch/err" >&-) || fail "stdout is closed: status $?"
 summary "$file" | grep -q "^malloc 4000[0-9]$" || fail "stdout is closed: calls are lost: $(cat "$scratch/err")"
+
+# A wild write may hit what is recorded: the program goes on, and what comes later is in the trace.
+"$cairn" trace -o "$file" -- "$scratch/calls" scribbles || fail "scribbles: status $?"
+[ "$(summary "$file" | sed -n 's/^malloc //p')" -ge 20000 ] || fail "scribbles: $(summary "$file")"
 
 # A process that outlives the program, as a daemon does: the trace ends with the program, and that is said. One that ends soon is
 # none.
