@@ -33,6 +33,7 @@ public:
     /// Taken by this object since the beginning.
     std::uint64_t own_pages() const { return parts_touched_; }
 
+    bool knows_resident() const { return rollup_ >= 0; }
     bool knows_blocks() const { return pages_ != nullptr; }
 
 private:

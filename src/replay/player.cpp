@@ -148,6 +148,9 @@ void Player::play() noexcept {
     Outcome &out = outcome_;
     out.knows_usable = usable_size_ != nullptr;
     memory_.begin();
+    if (!memory_.knows_resident()) {
+        can_not_go("/proc/self/smaps_rollup can not be read");
+    }
     out.knows_blocks = memory_.knows_blocks();
     const rusage usage_before = usage();
     sample(out.samples[out.samples_taken++]);

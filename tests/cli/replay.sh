@@ -218,6 +218,12 @@ grep -q "outcome: File too large" "$scratch/out" && grep -q "status 1" "$scratch
 [ "$(cat "$scratch/status")" = 141 ] || fail "nobody reads the table: status $(cat "$scratch/status")"
 [ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "the temporary folder is still there"
 
+# Where the kernel's count of resident memory can not be opened there are no figures.
+for most in 5 6 7 8 9; do
+    (ulimit -n $most && exec "$cairn" replay "$trace" --allocators glibc --repeat 1) >"$scratch/out" 2>&1
+    grep -Eq '^glibc( +[0-9.]+){3} +0\.0 ' "$scratch/out" && fail "no room for files: $(cat "$scratch/out")"
+done
+
 # Killed, it leaves nothing either, and nobody.
 "$cairn" replay "$trace" --allocators glibc --repeat 1000 >"$scratch/out" 2>&1 &
 replay=$!
