@@ -34,17 +34,21 @@ int main(int count, char **words) {
         constexpr char usage[] = "cairn-replay is a part of `cairn replay`: see man 1 cairn\n";
         return write(STDERR_FILENO, usage, sizeof usage - 1) > 0 ? 2 : 1;
     }
-    const int plan = open(words[1], O_RDONLY | O_CLOEXEC);
     const int file = open(words[2], O_RDWR | O_CLOEXEC);
     void *const shared =
         mmap(nullptr, sizeof(Outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-    if (plan < 0 || shared == MAP_FAILED) {
+    if (shared == MAP_FAILED) {
         return 1;
     }
+    close(file); // its number may be the last one that is free
     auto &outcome = *static_cast<Outcome *>(shared);
-    if (!malloc_is_of(words[3])) {
+    const int plan = open(words[1], O_RDONLY | O_CLOEXEC);
+    const char *const obstacle = plan < 0                  ? "the plan can not be opened"
+                                 : !malloc_is_of(words[3]) ? "it can not be preloaded, or has no malloc"
+                                                           : nullptr;
+    if (obstacle != nullptr) {
         outcome.state = State::can_not_go;
-        std::snprintf(outcome.message, sizeof outcome.message, "it can not be preloaded, or has no malloc");
+        std::snprintf(outcome.message, sizeof outcome.message, "%s", obstacle);
         return 0;
     }
     // Static: of the size of a page or two, and there before the first call.
