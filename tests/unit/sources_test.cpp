@@ -26,6 +26,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -97,6 +98,8 @@ TEST(MmapHeapDeathTest, GivesAtLeastThePagesBackWhereUnmappingIsRefused) {
             auto *const p = static_cast<char *>(heap.malloc(100'000));
             std::fill_n(p, 100'000, 'x');
             void *const q = heap.memalign(1_MiB, 100'000);
+            void *const live = heap.malloc(98'304);
+            std::fill_n(static_cast<char *>(live), 98'304, 'x');
             process_test::Filter().deny(SYS_munmap, ENOMEM).install();
             heap.free(p);
             EXPECT_TRUE(mapped(p));
@@ -107,6 +110,9 @@ TEST(MmapHeapDeathTest, GivesAtLeastThePagesBackWhereUnmappingIsRefused) {
                 EXPECT_EQ(heap.memalign(wanted, 100'000), nullptr);
             }
             EXPECT_TRUE(heap.owns(q));
+            heap.clear();
+            EXPECT_EQ(test::resident(live, 98'304), 0u);
+            EXPECT_FALSE(heap.owns(live));
             _exit(testing::Test::HasFailure());
         },
         passed_or_skipped, "");
@@ -131,6 +137,45 @@ TEST(MmapHeapDeathTest, ABlockThatCanNotBeRecordedGoesBack) {
             EXPECT_EQ(test::address_space(), before);
             heap.clear();
             EXPECT_NE(heap.malloc(page), nullptr);
+            _exit(testing::Test::HasFailure());
+        },
+        passed_or_skipped, "");
+}
+
+/// Takes mappings until the kernel allows no more; false if it allows very many.
+bool take_all_mappings() {
+    const std::size_t page = platform::vm::page_size(), pages = 140'000;
+    auto *const area = static_cast<char *>(platform::vm::map(pages * page, platform::vm::nothing));
+    for (std::size_t i = 1; i < pages; i += 2) {
+        if (!platform::vm::allow(area + i * page, page)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(MmapHeapDeathTest, IsClearedWhereTheKernelMakesNoHoleInAMapping) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs mappings for itself";
+    }
+    EXPECT_EXIT(
+        {
+            const std::size_t page = platform::vm::page_size();
+            std::vector<char *> blocks(1000);
+            void *others = nullptr;
+            {
+                MmapHeap heap;
+                for (char *&block : blocks) {
+                    block = static_cast<char *>(heap.malloc(page));
+                    *block = 'x';
+                    others = &block == &blocks[500] ? platform::vm::map(page) : others;
+                }
+                if (!take_all_mappings()) {
+                    _exit(77);
+                }
+            }
+            EXPECT_EQ(std::count_if(blocks.begin(), blocks.end(), mapped), 0);
+            EXPECT_TRUE(mapped(others));
             _exit(testing::Test::HasFailure());
         },
         passed_or_skipped, "");

@@ -2,7 +2,7 @@
 //
 // Mapping table: a hash table with the length of each mapping, outside of the mappings.
 //
-// Adds:    the length by start address; a walk over all mappings.
+// Adds:    the length by start address; a walk over all mappings, which may strike them out.
 // Needs:   no heap: the table is a mapping of its own.
 // Keeps:   at most half of the slots are in use, so that a look-up is short. A failed `put` changes nothing.
 // Threads: one at a time.
@@ -50,15 +50,18 @@ public:
         --taken_;
     }
 
-    /// Calls f(start, length) for each mapping; f does not change the table.
+    /// Calls f(start, length) for each mapping; f does not change the table, but it may strike mappings out.
     template <class F>
     void for_each(F f) const {
         for (std::size_t i = 0; i < slots_; ++i) {
-            if (table_[i].start != 0) {
+            if (table_[i].length != 0) {
                 f(reinterpret_cast<void *>(table_[i].start), table_[i].length);
             }
         }
     }
+
+    /// Takes a mapping out of the walks and look-ups; its slot stays in use until release().
+    void strike_out(const void *start) { table_[find(address_of(start))].length = 0; }
 
     /// Removes all entries and unmaps the table.
     void release() {

@@ -5,8 +5,9 @@
 // Adds:    malloc, free, memalign, malloc_zeroed (fresh pages are zero), getSize, owns, clear.
 // Needs:   nothing below. The lengths of the mappings are kept in a MappingTable and not in a header: so blocks start
 //          on a page, and a request of whole pages takes no additional page.
-// Keeps:   blocks are page aligned; free of a pointer that is not a mapping of this heap ends the process; destroying
-//          the heap unmaps all blocks, also live ones.
+// Keeps:   blocks are page aligned; free of a pointer that is not a mapping of this heap ends the process; clear and
+//          the destructor unmap all blocks, also live ones. Where the kernel allows no more mappings, so that it makes
+//          no hole in one, the addresses of blocks between those of others stay in use, without pages.
 // Threads: one at a time (for several, put a LockedHeap on it).
 // Errors:  nullptr when the kernel refuses the mapping of the block or of the table.
 // Cost:    a system call each way, a fault for each page touched, up to a page lost at a block's end.
@@ -66,11 +67,37 @@ public:
     bool owns(const void *p) const { return mappings_.length_of(p) != 0; }
 
     void clear() {
-        mappings_.for_each([](void *start, std::size_t length) { platform::vm::unmap(start, length); });
+        while (unmap_some()) {
+        }
+        mappings_.for_each([](void *start, std::size_t length) { platform::vm::purge(start, length); });
         mappings_.release();
     }
 
 private:
+    /// Unmaps adjacent blocks together: the kernel has merged them into one mapping, in which a block alone might be a
+    /// hole. True if some are gone and others are not: to those the kernel may agree now, with fewer mappings.
+    bool unmap_some() {
+        bool gone = false, left = false;
+        mappings_.for_each([&](void *start, std::size_t) {
+            auto *const first = static_cast<char *>(start);
+            char *end = first;
+            while (const std::size_t length = mappings_.length_of(end)) {
+                end += length;
+            }
+            if (!platform::vm::unmap(first, static_cast<std::size_t>(end - first))) {
+                left = true;
+                return;
+            }
+            gone = true;
+            for (char *p = first; p != end;) {
+                const std::size_t length = mappings_.length_of(p);
+                mappings_.strike_out(p);
+                p += length;
+            }
+        });
+        return gone && left;
+    }
+
     /// Unmaps all but the aligned `length` bytes in a mapping of length + slack.
     static void *trim(void *start, std::size_t length, std::size_t slack, std::size_t wanted) {
         const std::size_t before = align_up(address_of(start), wanted) - address_of(start);
