@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
 // LockedHeap: each operation runs with the lock held, once, and the lock is free afterwards.
+#include <cairn/adapt/ansi.hpp>
+#include <cairn/adapt/throw_exception.hpp>
 #include <cairn/core/archetype.hpp>
+#include <cairn/core/compose.hpp>
+#include <cairn/debug/check.hpp>
+#include <cairn/debug/profile.hpp>
+#include <cairn/debug/size_table.hpp>
+#include <cairn/debug/trace.hpp>
+#include <cairn/layer/aligned_header.hpp>
+#include <cairn/layer/rounded.hpp>
+#include <cairn/layer/size_header.hpp>
+#include <cairn/sizeclass/powers_of_two.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/thread/locked.hpp>
+#include <cairn/thread/thread_owned.hpp>
 
 #include <gtest/gtest.h>
 
@@ -123,6 +135,43 @@ TEST(LockedHeap, TellsAChildOfForkWithTheLockHeld) {
     heap.unlock_all(sync::AfterFork::in_child);
     EXPECT_EQ(begun, 1);
     EXPECT_EQ(across, 0);
+}
+
+struct NoSink {
+    void write(Operation, void *, std::size_t, std::size_t) {}
+};
+NoSink no_sink;
+Usage usage;
+
+/// How often a heap that draws random numbers is told, somewhere in H.
+template <class H>
+int told_in_a_child() {
+    begun = 0;
+    across = 1;
+    H heap;
+    heap.lock_all();
+    heap.unlock_all(sync::AfterFork::in_parent);
+    EXPECT_EQ(begun, 0);
+    heap.lock_all();
+    heap.unlock_all(sync::AfterFork::in_child);
+    across = 0;
+    return begun;
+}
+
+TEST(LockedHeap, TellsAChildOfForkThroughLayersThatPassLocksOn) {
+    EXPECT_EQ((told_in_a_child<Compose<Chance, SizeHeader, Locked<>>>()), 1);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, SizeHeader, AlignedHeader, Locked<>>>()), 1);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, SizeTable<>, Ansi, ThrowException, Locked<>>>()), 1);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, Rounded<PowersOfTwo<>>, Check<>, Locked<>>>()), 1);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, Trace<no_sink>, SizeTable<>, Profile<usage>, Locked<>>>()), 1);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, SizeTable<>, Ansi, Locked<>, Trace<no_sink>>>()), 1);
+    static_assert(!sync::BeginsInChild<Compose<Archetype<>, SizeTable<>, Ansi>>);
+}
+
+TEST(ThreadOwnedHeap, TellsAChildOfForkInEachHeap) {
+    EXPECT_EQ((told_in_a_child<Compose<Chance, ThreadOwned<5>>>()), 5);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, SizeTable<>, Ansi, ThreadOwned<5>>>()), 5);
+    EXPECT_EQ((told_in_a_child<Compose<Chance, Locked<>, ThreadOwned<5>>>()), 5);
 }
 
 TEST(LockedHeap, NestsByRank) {

@@ -107,6 +107,11 @@ public:
     {
         Super::unlock_all(side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        Super::begin_in_child();
+    }
 
 private:
     static constexpr std::size_t max_size_ = PTRDIFF_MAX;

@@ -87,6 +87,11 @@ public:
     {
         Super::unlock_all(side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        Super::begin_in_child();
+    }
 
 private:
     static void *some(void *block, std::size_t size) {

@@ -125,6 +125,11 @@ public:
 
     void lock_all() { border_.lock_all(); }
     void unlock_all(sync::AfterFork side) { border_.unlock_all(side); }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        below().begin_in_child();
+    }
 
 private:
     /// Null pointers and sizes of 0 mean what they mean in C; elsewhere they are faults.

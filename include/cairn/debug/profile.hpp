@@ -116,6 +116,11 @@ public:
     {
         heap_.unlock_all(side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        heap_.begin_in_child();
+    }
 
 private:
     /// Where the heap below is a check, that tells itself what p is, when it gets it back.

@@ -108,6 +108,11 @@ public:
         sync::let_go_after_fork(lock_);
         sync::unlock_heap_after_fork(heap_, side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        heap_.begin_in_child();
+    }
 
 private:
     using Entry = debug::AddressMap<std::size_t>::Entry;

@@ -127,6 +127,11 @@ public:
         }
         sync::unlock_heap_after_fork(heap_, side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        heap_.begin_in_child();
+    }
 
 private:
     /// Written when it is over, also by an exception.

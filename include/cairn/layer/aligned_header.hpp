@@ -70,6 +70,11 @@ public:
     {
         Super::unlock_all(side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        Super::begin_in_child();
+    }
 
 private:
     static_assert(alignment >= sizeof(SizeHeaderWord));

@@ -75,6 +75,11 @@ public:
     {
         Super::unlock_all(side);
     }
+    void begin_in_child()
+        requires sync::BeginsInChild<Super>
+    {
+        Super::begin_in_child();
+    }
 
 private:
     /// owns() asks for the byte behind the header: a block below has at least that one.

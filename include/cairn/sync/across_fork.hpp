@@ -3,8 +3,8 @@
 // Across a fork: the thread that calls fork() takes every lock of a heap before the fork and releases them after it, in
 // the parent and in the child. No other thread is then inside the heap, and the child finds the heap consistent.
 //
-// Adds:    ForkLocks, the concept of a heap that takes part; functions that lock and unlock any heap or lock, and do
-//          nothing for a heap that has no locks.
+// Adds:    ForkLocks, the concept of a heap that takes part; BeginsInChild, that of one that draws random numbers;
+//          functions that lock and unlock any heap or lock, and do nothing for a heap that has no locks.
 // Needs:   nothing. A heap without lock_all() and unlock_all() has no locks. unlock_all() is passed the side of the
 //          fork on which it runs.
 // Threads: the thread that forks.
@@ -23,6 +23,11 @@ concept ForkLocks = requires(H &heap, AfterFork side) {
     heap.unlock_all(side);
 };
 
+/// A heap that draws random numbers has begin_in_child(): in the child of a fork it gives the child a random sequence
+/// of its own. A layer that passes the locks on passes this on, too.
+template <class H>
+concept BeginsInChild = requires(H &heap) { heap.begin_in_child(); };
+
 template <class H>
 void lock_heap_across_fork(H &heap) {
     if constexpr (requires { heap.lock_all(); }) {
@@ -37,11 +42,10 @@ void unlock_heap_after_fork(H &heap, AfterFork side) {
     }
 }
 
-/// In the child of a fork: a heap that draws random numbers has begin_in_child(), which gives the child a random
-/// sequence of its own. Does nothing for other heaps.
+/// Does nothing for a heap without begin_in_child().
 template <class H>
 void begin_heap_in_child(H &heap) {
-    if constexpr (requires { heap.begin_in_child(); }) {
+    if constexpr (BeginsInChild<H>) {
         heap.begin_in_child();
     }
 }

@@ -57,6 +57,9 @@ public:
     }
     void unlock_all(sync::AfterFork side) {
         for (Entry &entry : entries_) {
+            if (side == sync::AfterFork::in_child) {
+                sync::begin_heap_in_child(entry.heap);
+            }
             sync::unlock_heap_after_fork(entry.heap, side);
             sync::let_go_after_fork(entry.lock);
         }
