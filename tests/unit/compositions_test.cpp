@@ -167,6 +167,14 @@ TYPED_TEST(Owning, KnowsItsBlocksFromThoseThatBeginWhereItsMemoryEnds) {
     }
 }
 
+TYPED_TEST(Owning, IsAskedAboutAnyPointer) {
+    TypeParam heap;
+    heap.malloc(1);
+    const int elsewhere = 0;
+    EXPECT_FALSE(heap.owns(&elsewhere));
+    EXPECT_FALSE(heap.owns(nullptr));
+}
+
 TEST(Xalloc, OwnsABlockOfNothingOnceAnotherLiesBehindIt) {
     Compose<MmapHeap, FixedStack<64_KiB>, Xalloc> heap;
     void *const nothing = heap.malloc(0);

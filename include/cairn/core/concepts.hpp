@@ -139,8 +139,11 @@ namespace detail {
 /// `heap`.
 template <class H>
 bool owns_behind_header(const H &heap, const void *p, std::size_t header) {
-    const auto *const bytes = static_cast<const char *>(p);
-    return heap.owns(bytes - header) && (heap.owns(bytes) || !heap.owns(bytes - 1));
+    // By numbers: p may be any pointer, and no object may lie before it.
+    const auto before = [p](std::size_t bytes) {
+        return reinterpret_cast<const void *>(address_of(p) - bytes);
+    };
+    return heap.owns(before(header)) && (heap.owns(p) || !heap.owns(before(1)));
 }
 } // namespace detail
 
