@@ -40,7 +40,7 @@ public:
             return nullptr;
         }
         const std::size_t need = align_up(size == 0 ? 1 : size, alignment);
-        const sync::Guard guard(break_lock_);
+        const sync::Guard guard(break_.lock);
         char *const top = move_break(0);
         if (last_ == nullptr || top != last_->end) {
             return start_stretch(top, need);
@@ -55,7 +55,7 @@ public:
     void free(void *) {}
 
     void clear() {
-        const sync::Guard guard(break_lock_);
+        const sync::Guard guard(break_.lock);
         while (last_ != nullptr) {
             const Stretch stretch = *last_;
             if (move_break(0) == stretch.end) {
@@ -69,9 +69,9 @@ public:
 
     /// Before a fork, after the locks of all heaps above were taken. lock_all() of the heaps above does not call it:
     /// each of several heaps would take the one lock.
-    static void lock_break() { break_lock_.hold_across_fork(); }
+    static void lock_break() { break_.lock.hold_across_fork(); }
     /// After the fork, in the parent and in the child.
-    static void unlock_break() { break_lock_.let_go_after_fork(); }
+    static void unlock_break() { break_.lock.let_go_after_fork(); }
 
 private:
     /// The front of a stretch of memory in which the blocks of this heap are adjacent.
@@ -110,8 +110,12 @@ private:
 
     static constexpr std::size_t max_size_ = PTRDIFF_MAX / 2;
 
-    /// The process has one break, so all these heaps share one lock. With it held only the kernel is called.
-    static constinit inline sync::Lock break_lock_{sync::Rank::leaf};
+    /// The process has one break, so all these heaps share one lock. With it held only the kernel is called. A variable
+    /// of type Lock has the ABI tag of its type: there would be a second one for files with assertions.
+    struct Break {
+        sync::Lock lock;
+    };
+    static constinit inline Break break_{sync::Lock{sync::Rank::leaf}};
 
     Stretch *last_ = nullptr;
 };

@@ -3,8 +3,32 @@
 // The file with assertions.
 #include "mixed.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 bool keeps_to_itself_in_release();
+void use_the_break_in_release();
+
+namespace {
+
+/// Heaps at the break share its lock.
+bool waits_for_the_break() {
+    std::atomic<bool> done = false;
+    cairn::SbrkHeap::lock_break();
+    std::thread other([&done] {
+        use_the_break_in_release();
+        done = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const bool waited = !done;
+    cairn::SbrkHeap::unlock_break();
+    other.join();
+    return waited;
+}
+
+} // namespace
 
 int main() {
-    return keeps_to_itself_in_release() && keeps_to_itself() ? 0 : 1;
+    return keeps_to_itself_in_release() && keeps_to_itself() && waits_for_the_break() ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/source/sbrk.hpp>
 #include <cairn/thread/locked.hpp>
 
 namespace {
