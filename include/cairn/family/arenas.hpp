@@ -23,7 +23,7 @@
 namespace cairn::family {
 
 template <class A>
-class Arenas {
+class CAIRN_BY_CHECKS Arenas { // another() takes a lock for its caller
 public:
     constexpr Arenas() = default;
     Arenas(const Arenas &) = delete;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cairn/family/hoard_global.hpp>
+#include <cairn/platform/features.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/platform/thread_id.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -22,7 +23,7 @@
 namespace cairn {
 
 template <class Design>
-class HoardHeaps {
+class CAIRN_BY_CHECKS HoardHeaps { // lock_owner() takes a lock for its caller
 public:
     using Superblock = typename Design::Superblock;
     using Heap = HoardHeap<Design>;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cairn/family/wen_deng_heap.hpp>
+#include <cairn/platform/features.hpp>
 #include <cairn/platform/random.hpp>
 #include <cairn/platform/thread_id.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -19,7 +20,7 @@
 namespace cairn::wen_deng {
 
 template <class Parameters, class Links>
-class Heaps {
+class CAIRN_BY_CHECKS Heaps { // lock_owner() takes a lock for its caller
 public:
     using Heap = OwnerHeap<Parameters, Links>;
     using Superblock = wen_deng::Superblock<Parameters, Links>;

@@ -3,6 +3,9 @@
 // For a file with assertions and one without, each with heaps of its own: a heap's members must not depend on which of
 // two definitions with one name the linker keeps.
 #include <allocators/hardened.hpp>
+#include <allocators/hoard.hpp>
+#include <allocators/ptmalloc_like.hpp>
+#include <allocators/wen_deng.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/guarded_pages.hpp>
 #include <cairn/layer/bump.hpp>
@@ -10,6 +13,8 @@
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/sbrk.hpp>
 #include <cairn/thread/locked.hpp>
+
+#include <thread>
 
 namespace {
 
@@ -20,6 +25,25 @@ struct Owner {
     cairn::GuardedPagesHeap<> guarded;
     unsigned long another_mark = 42;
 };
+
+/// Heaps that take a lock in one function and release it in another, most of all where threads meet.
+template <class H>
+void let_threads_meet() {
+    static constinit H heap;
+    cairn::Statistics statistics;
+    const auto work = [] {
+        for (unsigned i = 0; i < 20'000; ++i) {
+            heap.free(heap.malloc(64U << i % 7));
+        }
+    };
+    for (int round = 0; round < 100 && statistics.heaps < 2; ++round) {
+        std::thread one(work), other(work);
+        one.join();
+        other.join();
+        heap.statistics(statistics);
+    }
+    work();
+}
 
 bool keeps_to_itself() {
     Owner owner;
@@ -32,6 +56,9 @@ bool keeps_to_itself() {
         owner.guarded.free(owner.guarded.malloc(64));
         hardened.free(hardened.malloc(1000U << i % 9));
     }
+    let_threads_meet<cairn::Hoard<>>();
+    let_threads_meet<cairn::PtmallocLike<>>();
+    let_threads_meet<cairn::WenDeng<>>();
     return owner.mark == 42 && owner.another_mark == 42;
 }
 
