@@ -125,10 +125,8 @@ TEST(Lock, RanksMayRise) {
 TEST(Lock, LocksOfComposedHeapsNest) {
     Lock outer(Rank::composed);
     Lock inner(Rank::composed);
-    Lock lower(Rank::superblock);
-    Lock higher(Rank::thread_heap);
+    Lock higher(Rank::superblock);
     {
-        const Guard zero(lower);
         const Guard one(outer);
         const Guard two(inner);
         const Guard three(higher);
@@ -156,12 +154,11 @@ TEST(Lock, RanksMayNotFallOrStay) {
     EXPECT_DEATH(take(Rank::huge, Rank::huge), message);
     EXPECT_DEATH(
         {
-            Lock outer(Rank::composed);
-            Lock inner(Rank::composed);
-            Lock lower(Rank::superblock);
-            const Guard one(outer);
-            const Guard two(inner);
-            lower.lock();
+            Lock composed(Rank::composed);
+            Lock higher(Rank::superblock);
+            const Guard one(composed);
+            const Guard two(higher);
+            Lock(Rank::composed).lock();
         },
         message);
     EXPECT_DEATH(

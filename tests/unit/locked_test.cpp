@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // LockedHeap: each operation runs with the lock held, once, and the lock is free afterwards.
+#include <allocators/hoard.hpp>
+#include <allocators/lkmalloc.hpp>
+#include <allocators/owned.hpp>
+#include <allocators/ptmalloc_like.hpp>
+#include <allocators/thresholds.hpp>
+#include <allocators/wen_deng.hpp>
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/adapt/throw_exception.hpp>
+#include <cairn/combine/fallback.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/check.hpp>
@@ -14,6 +21,7 @@
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
 #include <cairn/source/mmap.hpp>
+#include <cairn/source/static_buffer.hpp>
 #include <cairn/thread/locked.hpp>
 #include <cairn/thread/thread_owned.hpp>
 
@@ -180,6 +188,24 @@ TEST(LockedHeap, NestsByRank) {
     held = 1;
     EXPECT_NE(heap.malloc(1), nullptr);
     held = 0;
+}
+
+/// A build with assertions looks at the ranks of their locks.
+template <class H>
+class LockedFamily : public testing::Test {};
+using Family = testing::Types<Hoard<>, WenDeng<>, Lkmalloc<>, PtmallocLike<>, OwnedHeaps<>, ThresholdHeaps<>>;
+TYPED_TEST_SUITE(LockedFamily, Family);
+
+TYPED_TEST(LockedFamily, StandsBelowLayersWithALock) {
+    static constinit Compose<TypeParam, Fallback<StaticBufferHeap<64>>, Locked<>, SizeTable<>, Locked<>> heap;
+    std::vector<void *> blocks;
+    for (std::size_t size = 1; size < 300'000; size *= 3) {
+        blocks.push_back(heap.malloc(size));
+        EXPECT_NE(blocks.back(), nullptr);
+    }
+    for (void *p : blocks) {
+        heap.free(p);
+    }
 }
 
 } // namespace

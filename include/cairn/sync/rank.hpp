@@ -17,13 +17,13 @@
 
 namespace cairn::sync {
 
-/// Locks are taken in rising rank. `superblock` and `owner` are for the allocators of family/. `composed` is for heaps
-/// that are composed of layers: a layer calls the layer below and is not called by it, so the locks of several layers
-/// are always taken in one order. `debug` is for layers that record or check calls: such a layer may be called with any
-/// other lock held.
+/// Locks are taken in rising rank. `composed` is for heaps that are composed of layers: a layer calls the layer below
+/// and is not called by it, so the locks of several layers are always taken in one order, and before those of an
+/// allocator below the layers. `superblock` and `owner` are for the allocators of family/. `debug` is for layers that
+/// record or check calls: such a layer may be called with any other lock held.
 enum class Rank : std::uint8_t {
-    superblock,
     composed,
+    superblock,
     thread_heap,
     registry,
     visit,
