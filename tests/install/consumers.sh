@@ -34,8 +34,8 @@ cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cma
 "$scratch/build/kit"
 "$scratch/build/mixed_O0"
 "$scratch/build/mixed_Os"
-"$scratch/build/mixed_O0_release_first"
-"$scratch/build/mixed_Os_release_first"
+"$scratch/build/mixed_O0_main_last"
+"$scratch/build/mixed_Os_main_last"
 "$scratch/build/stack"
 
 step a part of another project that is optimized at link time: the libraries and the kit, and what these need
@@ -53,8 +53,8 @@ built=$(cd "$scratch/part/cairn" && find lib bin -type f 2>/dev/null | sort | xa
 "$scratch/part/kit"
 "$scratch/part/mixed_O0"
 "$scratch/part/mixed_Os"
-"$scratch/part/mixed_O0_release_first"
-"$scratch/part/mixed_Os_release_first"
+"$scratch/part/mixed_O0_main_last"
+"$scratch/part/mixed_Os_main_last"
 "$scratch/part/stack"
 
 step pkg-config

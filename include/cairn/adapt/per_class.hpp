@@ -33,7 +33,7 @@ enum class PerClassTakes { one_size, any_size };
 
 template <class Object, Heap H, PerClassTakes Takes = PerClassTakes::one_size>
     requires(std::is_class_v<Object> && !std::is_final_v<Object>)
-class PerClassHeap : public Object {
+class CAIRN_BY_EXCEPTIONS PerClassHeap : public Object {
     /// A tag that does not contain the name of H, which differs in files with assertions.
     using Shared = UniqueHeap<H, std::integral_constant<PerClassTakes, Takes> Object::*>;
     static constexpr bool any_size_ = Takes == PerClassTakes::any_size;

@@ -20,7 +20,7 @@
 namespace cairn {
 
 template <Heap H>
-class HeapResource final : public std::pmr::memory_resource {
+class CAIRN_BY_EXCEPTIONS CAIRN_BY_RTTI HeapResource final : public std::pmr::memory_resource {
 public:
     explicit HeapResource(H &heap) : heap_(&heap) {}
 

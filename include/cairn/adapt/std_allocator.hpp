@@ -15,6 +15,7 @@
 
 #include <cairn/adapt/overaligned.hpp>
 #include <cairn/platform/bad_alloc.hpp>
+#include <cairn/platform/features.hpp>
 
 #include <new>
 #include <type_traits>
@@ -22,7 +23,7 @@
 namespace cairn {
 
 template <class T, Heap H>
-class StdAllocator {
+class CAIRN_BY_EXCEPTIONS StdAllocator {
 public:
     using value_type = T;
     using propagate_on_container_copy_assignment = std::false_type;

@@ -20,7 +20,7 @@
 namespace cairn {
 
 template <Heap Super>
-class ThrowExceptionHeap : private Super {
+class CAIRN_BY_EXCEPTIONS ThrowExceptionHeap : private Super {
 public:
     using Super::Super;
     static constexpr std::size_t alignment = alignment_of<Super>;

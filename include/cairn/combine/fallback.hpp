@@ -14,6 +14,7 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/bad_alloc.hpp>
+#include <cairn/platform/features.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -23,7 +24,7 @@ namespace cairn {
 
 template <Heap First, Heap Second>
     requires OwningHeap<First> || OwningHeap<Second>
-class FallbackHeap {
+class CAIRN_BY_EXCEPTIONS FallbackHeap {
 public:
     static constexpr std::size_t alignment = std::min(alignment_of<First>, alignment_of<Second>);
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cairn/platform/fatal.hpp>
+#include <cairn/platform/features.hpp>
 
 #include <new>
 
@@ -18,7 +19,7 @@ namespace cairn::platform {
 
 /// Throws an E, which is std::bad_alloc or derived from it: for an interface that cannot return nullptr.
 template <class E = std::bad_alloc>
-[[noreturn]] CAIRN_COLD void throw_out_of_memory() {
+[[noreturn]] CAIRN_COLD CAIRN_BY_EXCEPTIONS void throw_out_of_memory() {
 #if defined(__cpp_exceptions)
     throw E();
 #else
@@ -27,7 +28,7 @@ template <class E = std::bad_alloc>
 }
 
 template <class F>
-void *null_for_bad_alloc(F ask) {
+CAIRN_BY_EXCEPTIONS void *null_for_bad_alloc(F ask) {
 #if defined(__cpp_exceptions)
     try {
         return ask();

@@ -94,4 +94,16 @@ inline constexpr bool checked = true;
 #define CAIRN_THREAD_LOCAL_IF_CHECKED thread_local
 #endif
 
+/// In the same way, what differs between files with and without exceptions, and files with and without RTTI.
+#if defined(__cpp_exceptions)
+#define CAIRN_BY_EXCEPTIONS
+#else
+#define CAIRN_BY_EXCEPTIONS __attribute__((abi_tag("no_exceptions")))
+#endif
+#if defined(__cpp_rtti)
+#define CAIRN_BY_RTTI
+#else
+#define CAIRN_BY_RTTI __attribute__((abi_tag("no_rtti")))
+#endif
+
 } // namespace cairn::platform

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+bool adapts_in_plain();
 bool keeps_to_itself_in_release();
 void use_the_break_in_release();
 
@@ -27,8 +28,23 @@ bool waits_for_the_break() {
     return waited;
 }
 
+/// Out of memory is an exception here, and two resources of one heap are equal.
+bool has_exceptions_and_types() {
+    Little heap;
+    try {
+        Numbers numbers(1000, 0, heap);
+        return false;
+    } catch (const std::bad_alloc &) {
+        cairn::HeapResource one(heap), other(heap);
+        return one == other;
+    }
+}
+
 } // namespace
 
 int main() {
-    return keeps_to_itself_in_release() && keeps_to_itself() && waits_for_the_break() ? 0 : 1;
+    return keeps_to_itself_in_release() && keeps_to_itself() && waits_for_the_break() && adapts_in_plain() &&
+                   adapts() && has_exceptions_and_types()
+               ? 0
+               : 1;
 }

@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: MIT
 //
-// For a file with assertions and one without, each with heaps of its own: a heap's members must not depend on which of
-// two definitions with one name the linker keeps.
+// For files with assertions and without, with exceptions and RTTI and without, each with heaps of its own: what a heap
+// does must not depend on which of two definitions with one name the linker keeps.
 #include <allocators/hardened.hpp>
 #include <allocators/hoard.hpp>
 #include <allocators/ptmalloc_like.hpp>
 #include <allocators/wen_deng.hpp>
+#include <cairn/adapt/pmr.hpp>
+#include <cairn/adapt/std_allocator.hpp>
 #include <cairn/core/compose.hpp>
 #include <cairn/debug/guarded_pages.hpp>
 #include <cairn/layer/bump.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/sbrk.hpp>
+#include <cairn/source/static_buffer.hpp>
 #include <cairn/thread/locked.hpp>
 
 #include <thread>
+#include <vector>
 
 namespace {
+
+using Little = cairn::StaticBufferHeap<64>;
+using Numbers = std::vector<int, cairn::StdAllocator<int, Little>>;
+
+/// Containers on heaps of this file.
+[[maybe_unused]] bool adapts() {
+    Little heap;
+    Numbers numbers(heap);
+    numbers.push_back(1);
+    cairn::HeapResource resource(heap);
+    std::pmr::vector<int> more(&resource);
+    more.push_back(2);
+    return numbers.back() + more.back() == 3;
+}
 
 struct Owner {
     cairn::Compose<cairn::MmapHeap, cairn::Bump<>, cairn::Freelist> list;
@@ -45,7 +63,7 @@ void let_threads_meet() {
     work();
 }
 
-bool keeps_to_itself() {
+[[maybe_unused]] bool keeps_to_itself() {
     Owner owner;
     owner.list.free(owner.list.malloc(64));
     for (int i = 0; i < 3; ++i) {
