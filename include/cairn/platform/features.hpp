@@ -82,7 +82,7 @@ inline constexpr bool has_rtti = false;
 /// or two of its functions depend on each other, or a function that takes a lock and the caller that releases it. A
 /// program may have files of both kinds, and the linker keeps one of several inline functions with the same name; the
 /// ABI tag gives them different names, and so it does to variables of such a class: one that both kinds of files share
-/// is a member of an unmarked class.
+/// is of another class.
 /// CAIRN_THREAD_LOCAL_IF_CHECKED marks a variable that makes the linker refuse a program with files of both kinds.
 #if defined(NDEBUG)
 inline constexpr bool checked = false;

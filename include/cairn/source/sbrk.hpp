@@ -18,7 +18,9 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/platform/vm.hpp>
-#include <cairn/sync/lock.hpp>
+#include <cairn/sync/bounded_spin_lock.hpp>
+
+#include <atomic>
 
 #include <unistd.h>
 
@@ -40,7 +42,7 @@ public:
             return nullptr;
         }
         const std::size_t need = align_up(size == 0 ? 1 : size, alignment);
-        const sync::Guard guard(break_.lock);
+        const Guard guard;
         char *const top = move_break(0);
         if (last_ == nullptr || top != last_->end) {
             return start_stretch(top, need);
@@ -55,7 +57,7 @@ public:
     void free(void *) {}
 
     void clear() {
-        const sync::Guard guard(break_.lock);
+        const Guard guard;
         while (last_ != nullptr) {
             const Stretch stretch = *last_;
             if (move_break(0) == stretch.end) {
@@ -69,9 +71,15 @@ public:
 
     /// Before a fork, after the locks of all heaps above were taken. lock_all() of the heaps above does not call it:
     /// each of several heaps would take the one lock.
-    static void lock_break() { break_.lock.hold_across_fork(); }
+    static void lock_break() {
+        sync::BoundedSpin wait;
+        // acquire: pairs with the release in unlock_break().
+        while (break_held_.exchange(true, std::memory_order_acquire)) {
+            wait.once();
+        }
+    }
     /// After the fork, in the parent and in the child.
-    static void unlock_break() { break_.lock.let_go_after_fork(); }
+    static void unlock_break() { break_held_.store(false, std::memory_order_release); }
 
 private:
     /// The front of a stretch of memory in which the blocks of this heap are adjacent.
@@ -110,12 +118,16 @@ private:
 
     static constexpr std::size_t max_size_ = PTRDIFF_MAX / 2;
 
-    /// The process has one break, so all these heaps share one lock. With it held only the kernel is called. A variable
-    /// of type Lock has the ABI tag of its type: there would be a second one for files with assertions.
-    struct Break {
-        sync::Lock lock;
+    struct [[nodiscard]] Guard {
+        Guard() { lock_break(); }
+        ~Guard() { unlock_break(); }
+        Guard(const Guard &) = delete;
+        Guard &operator=(const Guard &) = delete;
     };
-    static constinit inline Break break_{sync::Lock{sync::Rank::leaf}};
+
+    /// The process has one break, so all these heaps share one lock. With it held only the kernel is called. Not a
+    /// sync::Lock, which is another type in files with assertions: there would be two.
+    static constinit inline std::atomic<bool> break_held_{false};
 
     Stretch *last_ = nullptr;
 };
