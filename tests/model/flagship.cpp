@@ -1067,11 +1067,12 @@ const model::Kernel<PutBack, 2> put_back("flagship.visit.put_back");
 struct Walk {
     AddressSpace space;
     Segments segments;
-    Walk() { segments.grow(space, 1, 1, 0, Segments::From::both); }
+    Walk() { segments.grow(space, 1, 1, 0, Segments::From::both, window_size); }
     void thread(unsigned i) {
         if (i == 0) {
             // Of another stripe: a new segment.
-            model::check(segments.grow(space, 1, 1, 1, Segments::From::both) != nullptr, "no memory");
+            model::check(segments.grow(space, 1, 1, 1, Segments::From::both, window_size) != nullptr,
+                         "no memory");
             return;
         }
         unsigned count = 0;

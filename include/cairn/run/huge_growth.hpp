@@ -75,7 +75,7 @@ protected:
         }
         OwnerLine *run = stripes_.take_at_home(range, range, SlotKind::free_clean, home).first;
         if (run == nullptr && stripes_.clean_bytes() <= touched / unused_ && !AddressSpace::is_limited()) {
-            run = grow_locked(range, range, home, Segments::From::both, Touched::later).first;
+            run = grow_locked(range, range, home, Segments::From::both, Touched::later, window_size).first;
         }
         if (run == nullptr) {
             steps_.leave_out();

@@ -20,9 +20,8 @@ namespace cairn {
 class RunGrowth {
 public:
     constexpr RunGrowth() = default;
-    RunGrowth(const RunGrowth &) = delete;
-    RunGrowth &operator=(const RunGrowth &) = delete;
 
+    using From = Segments::From;
     enum class Touched : bool { later, now }; ///< when a run is touched; later: in parts, see touch()
 
     /// `bytes` were touched for the first time. Returns the touched bytes above the water line. untouch(): were purged.
@@ -113,20 +112,21 @@ protected:
     Run take_unused(unsigned slots, unsigned alignment, Touched touched, unsigned home) {
         sync::Guard hold(lock_);
         Run run = stripes_.take_at_home(slots, alignment, SlotKind::free_clean, home);
-        const bool plenty = run.first != nullptr || AddressSpace::step() == window_size;
-        if (run.first == nullptr && plenty) {
-            run = grow_locked(slots, alignment, home, Segments::From::both, touched);
+        if (run.first != nullptr) {
+            return noted_locked(run, touched);
         }
+        const std::size_t most = AddressSpace::step();
+        const bool plenty = most == window_size;
+        run = plenty ? grow_locked(slots, alignment, home, From::both, touched, most) : Run{};
         if (run.first == nullptr) {
             run = stripes_.take(slots, alignment, SlotKind::free_clean, home);
         }
         for (unsigned i = 0; run.first == nullptr && i < stripes_.count(); ++i) {
-            run = grow_locked(slots, alignment, i, Segments::From::segments, touched);
+            run = grow_locked(slots, alignment, i, From::segments, touched, most);
         }
-        if (run.first == nullptr && !plenty) {
-            run = grow_locked(slots, alignment, 0, Segments::From::windows, touched);
-        }
-        return noted_locked(run, touched);
+        const bool last = run.first == nullptr && !plenty;
+        return noted_locked(last ? grow_locked(slots, alignment, 0, From::windows, touched, most) : run,
+                            touched);
     }
 
     /// Any free run.
@@ -138,12 +138,11 @@ protected:
                    : noted_locked(stripes_.take(slots, alignment, SlotKind::free_clean, 0), touched);
     }
 
-    /// The water line falls to the present value.
+    /// The water line falls to the present value. tick(): to the maximum since the last tick of the purge clock.
     void fall() {
         sync::Guard hold(lock_);
         line_.fall(taken_locked());
     }
-    /// A tick of the purge clock: the water line falls to the maximum since the last tick.
     void tick() {
         sync::Guard hold(lock_);
         line_.tick(taken_locked());
@@ -157,10 +156,12 @@ protected:
         stripes_.repair_after_fork();
     }
 
-    Run grow_locked(unsigned slots, unsigned alignment, unsigned home, Segments::From from, Touched touched) {
+    /// `most`: AddressSpace::step().
+    Run grow_locked(unsigned slots, unsigned alignment, unsigned home, From from, Touched touched,
+                    std::size_t most) {
         PurgingRuns &stripe = stripes_.open(home);
         sync::Guard hold(stripe.lock());
-        OwnerLine *const more = segments_.grow(space_, slots, alignment, home, from);
+        OwnerLine *const more = segments_.grow(space_, slots, alignment, home, from, most);
         if (more == nullptr) {
             return {};
         }

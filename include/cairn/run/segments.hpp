@@ -25,14 +25,14 @@ public:
     enum class From : unsigned char { segments, windows, both };
 
     /// A new clean run of the stripe. Joined with the clean slots in front of it, it has room for `slots` at a multiple
-    /// of `alignment` slots. The caller holds the stripe's lock.
-    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe, From from) {
+    /// of `alignment` slots. The caller holds the stripe's lock. `most`: AddressSpace::step().
+    OwnerLine *grow(AddressSpace &space, unsigned slots, unsigned alignment, unsigned stripe, From from,
+                    std::size_t most) {
         if (align_up(metadata_slots, alignment) + slots > end_of_slots) {
             return nullptr;
         }
-        bool reserves = false;
         const unsigned least = std::min(slots + alignment - 1, end_of_slots - metadata_slots);
-        const unsigned wanted = std::max(window_parts::step(space, reserves), least);
+        const unsigned wanted = std::max(window_parts::step(space, most), least);
         unsigned refused[2] = {slots_per_segment, slots_per_segment}; // by the kernel: mapped, or allowed
         for (Segment **link = &to_grow_; from != From::windows && *link != nullptr;) {
             Segment &segment = **link;
@@ -56,14 +56,14 @@ public:
                 *link = segment.next_to_grow;
             }
         }
-        return from != From::segments ? new_segment(space, metadata_slots + least, wanted, stripe, reserves)
-                                      : nullptr;
+        return from != From::segments
+                   ? new_segment(space, metadata_slots + least, wanted, stripe, window_parts::reserves(most))
+                   : nullptr;
     }
 
     /// At least `least` new clean slots at the end of one segment; nullptr if it cannot grow by as many.
     OwnerLine *lengthen(AddressSpace &space, Segment &segment, unsigned least) {
-        bool reserves = false;
-        const unsigned step = window_parts::step(space, reserves);
+        const unsigned step = window_parts::step(space, AddressSpace::step());
         const unsigned more = window_parts::lengthen(space, segment, least, std::max(step, least));
         return more != 0 ? added(segment, more) : nullptr;
     }

@@ -20,13 +20,16 @@
 
 namespace cairn::window_parts {
 
-/// The number of slots to take at a time. `reserves` is set to whether windows are mapped as a whole, without access.
-inline unsigned step(const AddressSpace &space, bool &reserves) {
+/// Whether windows are mapped as a whole, without access. `most`, here and below: AddressSpace::step(), a system call.
+inline bool reserves(std::size_t most) {
+    return most == window_size;
+}
+
+/// The number of slots to take at a time.
+inline unsigned step(const AddressSpace &space, std::size_t most) {
     constexpr std::size_t least = 2_MiB;
-    const std::size_t most = AddressSpace::step();
-    reserves = most == window_size;
     const std::size_t part =
-        reserves ? std::clamp(align_down(space.mapped() / 8, slot_size), least, most) : most;
+        reserves(most) ? std::clamp(align_down(space.mapped() / 8, slot_size), least, most) : most;
     return static_cast<unsigned>(part / slot_size);
 }
 
