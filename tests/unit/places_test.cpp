@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <random>
 #include <set>
+#include <vector>
 
 using namespace cairn;
 
@@ -100,15 +102,48 @@ TEST_F(PlacesTest, AFullOneWithRoomIsFoundBehindOthers) {
     OwnerLine *const first = make(0, 1, capacity);
     OwnerLine *const second = make(1, 1, capacity);
     OwnerLine *const third = make(2, 1, capacity);
-    for (OwnerLine *s : {first, second, third}) {
+    OwnerLine *const of_another_class = make(3, 2, capacity);
+    for (OwnerLine *s : {first, second, third, of_another_class}) {
         places_.put(s);
     }
-    EXPECT_EQ(places_.take_full([](const OwnerLine *) { return false; }), nullptr);
-    EXPECT_EQ(places_.take_full([=](const OwnerLine *s) { return s == second; }), second);
+    constexpr unsigned all = UINT_MAX;
+    EXPECT_EQ(places_.take_full(1, all, [](const OwnerLine *) { return false; }), nullptr);
+    EXPECT_EQ(places_.take_full(1, all, [=](const OwnerLine *s) { return s == second; }), second);
     EXPECT_EQ(second->place, Place::nowhere);
-    EXPECT_EQ(places_.take_full([=](const OwnerLine *s) { return s == second; }), nullptr);
-    places_.take_out(first);
+    EXPECT_EQ(places_.take_full(1, all, [=](const OwnerLine *s) { return s == second; }), nullptr);
+    EXPECT_EQ(places_.take_full(1, all, [=](const OwnerLine *s) { return s == of_another_class; }), nullptr);
+    EXPECT_EQ(places_.take_full(0, all, [](const OwnerLine *) { return true; }), nullptr) << "an empty class";
+    for (OwnerLine *s : {first, of_another_class}) {
+        places_.take_out(s);
+    }
     EXPECT_EQ(places_.any(), third);
+}
+
+TEST_F(PlacesTest, FullOnesAreLookedAtInTurn) {
+    std::vector<OwnerLine *> all;
+    for (unsigned i = 0; i < 5; ++i) {
+        all.push_back(make(i, 1, capacity));
+        places_.put(all.back());
+    }
+    std::vector<const OwnerLine *> seen;
+    const auto look = [&](const OwnerLine *s) {
+        seen.push_back(s);
+        return false;
+    };
+    EXPECT_EQ(places_.take_full(1, 0, look), nullptr);
+    EXPECT_TRUE(seen.empty());
+    for (int turn = 0; turn < 3; ++turn) {
+        EXPECT_EQ(places_.take_full(1, 2, look), nullptr);
+    }
+    const std::vector<const OwnerLine *> expected{all[0], all[1], all[2], all[3], all[4], all[0]};
+    EXPECT_EQ(seen, expected);
+
+    seen.clear();
+    places_.take_out(all[1]); // the next
+    places_.put(all[1]);      // becomes the last
+    EXPECT_EQ(places_.take_full(1, 100, look), nullptr) << "each once, however many looks there may be";
+    const std::vector<const OwnerLine *> once{all[2], all[3], all[4], all[0], all[1]};
+    EXPECT_EQ(seen, once);
 }
 
 TEST_F(PlacesTest, RandomMovesKeepEachInExactlyOneList) {

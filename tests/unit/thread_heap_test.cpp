@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -598,6 +599,38 @@ TEST_F(ThreadHeapTest, WhatOthersFreedIsTakenBeforeMoreMemory) {
     EXPECT_EQ(global_->maker().made(), fresh);
     EXPECT_NE(heap_.malloc_class(c), nullptr);
     EXPECT_EQ(global_->maker().made(), fresh + 1);
+}
+
+/// Frees that nobody has counted yet, by the owner and by another thread, of superblocks that count as full.
+TEST_F(ThreadHeapTest, UncountedFreesAreTakenBeforeMoreMemory) {
+    const unsigned c = Classes::class_of(1_KiB); // 64 to a superblock
+    std::vector<void *> blocks;
+    for (int i = 0; i < 6 * 64; ++i) {
+        blocks.push_back(heap_.malloc_class(c));
+    }
+    const std::size_t fresh = global_->maker().made();
+    free(heap_, blocks[64]);
+    free(heaps_[1], blocks[3 * 64 + 1]);
+    ASSERT_EQ(superblock_of(blocks[64])->place, Place::full);
+    ASSERT_EQ(superblock_of(blocks[3 * 64])->place, Place::full);
+    EXPECT_EQ(heap_.malloc_class(c), blocks[64]);
+    EXPECT_EQ(heap_.malloc_class(c), blocks[3 * 64 + 1]);
+    EXPECT_EQ(global_->maker().made(), fresh);
+    expect_accounts(heap_);
+
+    // One of each of six.
+    std::vector<OwnerLine *> waiting;
+    for (int i = 0; i < 6; ++i) {
+        waiting.push_back(superblock_of(blocks[static_cast<std::size_t>(i) * 64]));
+        free(heap_, blocks[static_cast<std::size_t>(i) * 64]);
+    }
+    unsigned served = 0;
+    while (global_->maker().made() == fresh) {
+        OwnerLine *const s = superblock_of(heap_.malloc_class(c));
+        served += std::count(waiting.begin(), waiting.end(), s) != 0;
+    }
+    EXPECT_EQ(served, 6u);
+    expect_accounts(heap_);
 }
 
 TEST_F(ThreadHeapTest, OutOfMemoryIsAnAnswer) {

@@ -11,6 +11,7 @@
 // Source:  Hoard, section 3.1.
 #pragma once
 
+#include <cairn/superblock/full_superblocks.hpp>
 #include <cairn/superblock/fullness_groups.hpp>
 #include <cairn/superblock/superblock.hpp>
 
@@ -28,8 +29,7 @@ public:
             s->place = Place::empty;
             empty_.push_front(s);
         } else if (s->accounted == shared_of(s)->capacity) {
-            s->place = Place::full;
-            full_.push_front(s);
+            full_.insert(s);
         } else {
             groups_.insert(s);
         }
@@ -78,14 +78,11 @@ public:
         return any;
     }
 
-    /// A superblock of the list of full ones for which `has_room` holds, taken out; nullptr when there is none. A
-    /// walk through the list.
+    /// One of the next `looks` full superblocks of the class for which `has_room` holds, taken out; nullptr when there
+    /// is none.
     template <class Predicate>
-    OwnerLine *take_full(Predicate &&has_room) {
-        OwnerLine *s = full_.front();
-        while (s != nullptr && !has_room(s)) {
-            s = s->next;
-        }
+    OwnerLine *take_full(unsigned size_class, unsigned looks, Predicate &&has_room) {
+        OwnerLine *const s = full_.find(size_class, looks, has_room);
         if (s != nullptr) {
             take_out(s);
         }
@@ -102,13 +99,13 @@ public:
     /// Any superblock, not taken out; nullptr when there is none.
     OwnerLine *any() const {
         OwnerLine *const s = emptiest(groups);
-        return s != nullptr ? s : full_.front();
+        return s != nullptr ? s : full_.any();
     }
 
 private:
     static constexpr unsigned longest_look_ = 8; ///< superblocks; part of a slow path
 
-    LineList full_;
+    FullSuperblocks<SizeClasses> full_;
     LineList empty_;
     FullnessGroups<SizeClasses> groups_;
 };

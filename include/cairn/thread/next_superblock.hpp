@@ -3,9 +3,9 @@
 // Next superblock: where an empty bin gets its next superblock from.
 //
 // Adds:    the order: the fullest of the heap's own; one of its own without live blocks; one of the global heap; one
-//          made of a superblock of another class in the global heap that has no live blocks; a new one. Before a new
-//          one of fresh memory come visits to heaps that have too much free (WantedVisits), which the caller makes.
-//          Out of memory: a superblock of the heap's own that was taken for full.
+//          made of a superblock of another class in the global heap that has no live blocks; one of the heap's own that
+//          was taken for full, since frees were not counted yet; a new one. Before a new one of fresh memory come
+//          visits to heaps that have too much free (WantedVisits), which the caller makes.
 // Needs:   Holdings, and the global heap below.
 // Keeps:   the superblock is in the heap's account, and in no list.
 // Threads: the heap's own.
@@ -16,7 +16,12 @@
 
 #include <cairn/thread/holdings.hpp>
 
+#include <climits>
+
 namespace cairn {
+
+/// At how many superblocks that count as full a heap looks before it makes a new one.
+inline constexpr unsigned looks_before_growth = 4;
 
 /// Whether fresh memory may be taken while there are heaps to visit. after_visits: no; the answer is then nullptr, as
 /// when out of memory, and the caller does the same for both: it visits heaps, and asks again with `now`, for which
@@ -73,12 +78,11 @@ bool must_visit_first(Global &global, unsigned c) {
     return !global.maker().has_used_run(c) && global.maker().would_grow(c);
 }
 
-/// Out of memory: a superblock of the class that was taken for full and has a free block.
+/// A superblock of the class that was taken for full and has a free block, among the next `looks` of these.
 template <class Global>
-OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c) {
-    return holdings.places().take_full([c](const OwnerLine *full) {
-        return full->size_class == c &&
-               (!superblock::is_end(full->free) || superblock::has_remote_frees(full));
+OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c, unsigned looks) {
+    return holdings.places().take_full(c, looks, [](const OwnerLine *full) {
+        return !superblock::is_end(full->free) || superblock::has_remote_frees(full);
     });
 }
 
@@ -101,13 +105,16 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
         s = global.make_from_empty(c, holdings.number(), holdings.heap());
     }
     if (s == nullptr) {
+        if (OwnerLine *const full = one_of_the_full(holdings, c, looks_before_growth)) {
+            return full;
+        }
         if (growth == Growth::after_visits && must_visit_first(global, c)) {
             return nullptr;
         }
         s = global.make_from_run(c, holdings.number(), holdings.heap());
     }
     if (s == nullptr) {
-        return growth == Growth::now ? one_of_the_full(holdings, c) : nullptr;
+        return growth == Growth::now ? one_of_the_full(holdings, c, UINT_MAX) : nullptr;
     }
     holdings.join(s);
     return s;
