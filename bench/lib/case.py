@@ -20,6 +20,7 @@ class Case:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     client: str | None = None  # the script that is a server's client
+    part_of: str | None = None  # the workload of which it is one among several
 
     @property
     def label(self):

@@ -76,7 +76,7 @@ class Session:
     def extra_runs(self, kind, runner, step):
         small = {}
         if kind == "instructions":
-            names = dict.fromkeys(case.name for case in self.cases)
+            names = dict.fromkeys(case.part_of or case.name for case in self.cases)
             small = {case.label: case for case in choice.choose_cases(names, self.options.build, self.options.threads,
                                                                       extras.INSTRUCTIONS_SCALE)}
         hung = {(sample["case"], sample["allocator"]) for sample in self.samples if sample["outcome"] == "hang"}

@@ -39,7 +39,8 @@ class ByChance(Workload):
 
     def cases(self, build, threads, scale):
         [any_of_them] = super().cases(build, threads, scale)
-        return [Case("%s-%d" % (self.name, seed), None, [*any_of_them.command, "--seed", str(seed)]) for seed in self.SEEDS]
+        return [Case("%s-%d" % (self.name, seed), None, [*any_of_them.command, "--seed", str(seed)], part_of=self.name)
+                for seed in self.SEEDS]
 
 
 WORKLOADS = [

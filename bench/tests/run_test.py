@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -284,6 +285,21 @@ class Workloads(unittest.TestCase):
                                       "--json", os.path.join(folder, "r.json")])
         self.assertEqual(status, 1)
         self.assertIn("w/", complaints.getvalue())
+
+    @unittest.skipUnless(shutil.which("valgrind"), "needs valgrind")
+    def test_instructions_of_one_of_many(self):
+        """A workload's cases may have other names than it."""
+        with mock.patch.object(workloads.ByChance, "SEEDS", [1]), tempfile.TemporaryDirectory() as folder, \
+                contextlib.redirect_stdout(io.StringIO()):
+            path = os.path.join(folder, "r.json")
+            status = run_program(["--build", BUILD, "--quick", "--scale", "1", "--allocators", "glibc", "--workloads", "chance",
+                                  "--instructions", "--json", path])
+            with open(path) as file:
+                data = json.load(file)
+        self.assertEqual((status, data["interrupted"]), (0, False))
+        [counted] = [extra for extra in data["extras"] if extra["kind"] == "instructions"]
+        self.assertEqual(counted["case"], "chance-1")
+        self.assertGreater(counted["instructions"], 0)
 
 
 class Figures(unittest.TestCase):
