@@ -26,13 +26,21 @@ def digest(path):
         return hashlib.sha256(file.read()).hexdigest()
 
 
+def signal_name(number):
+    """Those between the first and the last of real time have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "signal %d" % number
+
+
 def judge(figures, output, expected, complaint):
     """The outcome of a run, and what is known about it: ok, crash, hang, wrong or failed."""
     if figures["timed_out"]:
         spent = figures["user"] + figures["system"]
         return "hang", "killed after %.0f s, of which it ran for %.1f" % (figures["wall"], spent)
     if figures["signal"]:
-        return "crash", ("%s: %s" % (signal.Signals(figures["signal"]).name, complaint)).rstrip(": ")
+        return "crash", ("%s: %s" % (signal_name(figures["signal"]), complaint)).rstrip(": ")
     if figures["status"] == WRONG_RESULT and complaint.startswith("wrong result"):
         return "wrong", complaint
     if figures["status"] != 0:

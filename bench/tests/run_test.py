@@ -95,6 +95,13 @@ class BadAllocators(unittest.TestCase):
                 self.assertEqual(sample["outcome"], outcome)
 
 
+    def test_a_signal_without_a_name(self):
+        case = workloads.Case("w", None, ["/bin/sh", "-c", "echo oh >&2; kill -40 $$"])
+        with tempfile.TemporaryDirectory() as folder:
+            sample = measure.run(os.path.join(PROGRAMS, "launch"), case, series.REFERENCE, folder, 10)
+        self.assertEqual((sample["outcome"], sample["detail"]), ("crash", "signal 40: oh"))
+
+
 class Choice(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
