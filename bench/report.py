@@ -36,7 +36,7 @@ def trace_figures(path, process, build):
     command = [program, "trace-info", "--json", *(["--process", str(process)] if process else []),
                "./" + path if path.startswith("-") else path]
     try:
-        run = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.run(command, capture_output=True, **inputs.TEXT)
     except OSError as why:
         raise Unusable("can not run %s: %s" % (program, why.strerror))
     if run.returncode != 0:

@@ -7,7 +7,7 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 
-from . import places
+from . import inputs, places
 
 # What each peer's library is called, without its version.
 PEERS = {
@@ -33,7 +33,7 @@ class Allocator:
 def installed_library(soname):
     """The path that the loader's cache has for a library, any version."""
     try:
-        listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+        listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, check=True, **inputs.TEXT).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
     match = re.search(r"^\s*%s[.\d]* .*=> (\S+)$" % re.escape(soname), listing, re.MULTILINE)
@@ -99,7 +99,7 @@ def confirm(allocator, probe, environment):
     if allocator.library is not None:
         variables["LD_PRELOAD"] = allocator.library
     try:
-        run = subprocess.run([probe], env=variables, capture_output=True, text=True, timeout=20)
+        run = subprocess.run([probe], env=variables, capture_output=True, timeout=20, **inputs.TEXT)
     except subprocess.TimeoutExpired:
         raise Unavailable("%s: hangs in a program that does nothing" % allocator.name)
     provider = run.stdout.strip()

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from . import allocators, places
+from . import allocators, inputs, places
 
 
 def portable(word):
@@ -24,7 +24,7 @@ def sha256(path):
 
 def output_of(*command):
     try:
-        run = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.run(command, capture_output=True, **inputs.TEXT)
     except OSError:
         return None
     return run.stdout.strip() if run.returncode == 0 else None

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Input files. A pipe is one as well."""
+"""Input files, a pipe is one as well; and what other programs say."""
 import os
+
+# For subprocess: names of files may be in any encoding, and who dies may say anything.
+TEXT = {"text": True, "errors": "surrogateescape"}
 
 
 def open_bytes(path):

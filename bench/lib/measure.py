@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 
+from . import inputs
+
 WRONG_RESULT = 3  # the exit status of bench/common/block.hpp
 
 
@@ -65,7 +67,7 @@ def own_figures(path):
 
 def launch(command, environment):
     """Whoever interrupts this also ends what the launcher has started: it does so when it is told to end."""
-    launcher = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    launcher = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **inputs.TEXT)
     try:
         return *launcher.communicate(), launcher.returncode
     except BaseException:

@@ -115,6 +115,19 @@ class Choice(unittest.TestCase):
         self.assertIn("/nowhere/none.so", run.stderr)
         self.assertEqual(len(data["samples"]), 1)
 
+    def test_a_library_whose_name_is_in_no_encoding(self):
+        folder = os.path.join(self.folder, os.fsdecode(b"caf\xe9"))
+        os.mkdir(folder)
+        library = shutil.copy(os.path.join(PROGRAMS, "libbad_malloc.so"), folder)
+        run, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "x=" + library,
+                          "--baseline", "x")
+        self.assertEqual((run.returncode, outcomes(data, "x")), (0, ["ok"]), run.stderr)
+        with open(os.path.join(folder, "libempty.so"), "w"):  # the loader names it in its complaint
+            pass
+        run, _ = bench("--workloads", "threadtest", "--allocators", "y=" + os.path.join(folder, "libempty.so"))
+        self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 2), run.stderr)
+        self.assertIn("has no effect", run.stderr)
+
     def test_library_without_malloc_is_refused(self):
         run, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest", "--allocators", "m=%s" % no_malloc())
         self.assertEqual(run.returncode, 2)
