@@ -23,7 +23,8 @@ def positive(text):
 
 
 def positives(text):
-    values = [positive(part) for part in comma_list(text)]
+    """Each once: a case that ran twice would not be compared with its neighbours."""
+    values = list(dict.fromkeys(positive(part) for part in comma_list(text)))
     if not values:
         raise argparse.ArgumentTypeError("must have at least one number")
     return values
@@ -75,7 +76,7 @@ def choose_cases(names, build, threads, scale):
     known = {workload.name: workload for workload in workloads.WORKLOADS}
     cases = []
     every = [name for name, workload in known.items() if not isinstance(workload, workloads.ByChance)]
-    for name in every if names == ["all"] else names:
+    for name in every if names == ["all"] else dict.fromkeys(names):
         if name not in known:
             complain("no workload is called '%s'; there are %s" % (name, ", ".join(known)))
             raise SystemExit(2)

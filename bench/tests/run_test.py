@@ -134,6 +134,13 @@ class Choice(unittest.TestCase):
         self.assertIn("has no effect", run.stderr)
         self.assertIsNone(data)
 
+    def test_what_is_named_twice_runs_once(self):
+        run, data = bench("--scale", "1", "--repeat", "1", "--workloads", "threadtest,threadtest", "--threads", "2,1,2",
+                          "--allocators", "glibc,glibc")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual([sample["case"] for sample in data["samples"]], ["threadtest/2", "threadtest/1"])
+        self.assertEqual([case["case"] for case in data["cases"]], ["threadtest/2", "threadtest/1"])
+
     def test_results_name_no_place_of_this_machine(self):
         _, data = bench("--scale", "1", "--repeat", "1", "--workloads", "sqlite", "--allocators", "glibc")
         self.assertNotIn(workloads.HERE, json.dumps(data))
