@@ -274,6 +274,12 @@ class Pages(Case):
         # glibc took 1 s with one thread; with four, cairn takes an eighth of a second.
         speedups = {(row[0][0], row[1][1]): row[-1][1] for row in reader.tables["time-w"][1:] if len(row) > 4}
         self.assertEqual(speedups, {("glibc", 1): 1, ("cairn", 1): 2, ("glibc", 4): 2, ("cairn", 4): 8, ("bad", 4): 1})
+        with open(path) as file:  # --threads 4,1
+            turned = json.load(file)
+        turned["cases"].reverse()
+        results.write(path, turned)
+        other = Reader(self.make(path))
+        self.assertEqual({(row[0][0], row[1][1]): row[-1][1] for row in other.tables["time-w"][1:] if len(row) > 4}, speedups)
         self.assertEqual(reader.row("curve-w-4", "cairn")[:2], [2048 * 1024, 0.2])
         self.assertEqual(reader.row("curve-w-4", "cairn")[2], 2048 * 1024 / 1000000)
         memory = {(row[0][0], row[1][1]): [value for _, value in row[2:]] for row in reader.tables["memory-w"][1:]}
