@@ -84,6 +84,8 @@ def parse(specification, build):
     name, equals, target = head.partition("=")
     if not equals:
         name, target = (head if head in KNOWN or "/" not in head and "." not in head else os.path.basename(head).split(".")[0]), head
+    if not name:
+        raise Unavailable("%s: has no name" % specification)
     environment = {}
     for setting in settings:
         variable, equals, value = setting.partition("=")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -32,6 +33,9 @@ matplotlib.rcParams.update({
     "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "lines.linewidth": 1.6,
     "path.simplify": True, "path.simplify_threshold": 0.3,
 })
+if "text.parse_math" in matplotlib.rcParams:  # since 3.6
+    matplotlib.rcParams["text.parse_math"] = False
+warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has letters of its own
 WIDTH = 12.1  # inches, of 96 pixels
 _number = 0
 
@@ -135,6 +139,11 @@ def count_axis(axis, largest):
     return name
 
 
+def entry(name):
+    """What begins with _ matplotlib leaves out of legends: a letter of no width goes before it."""
+    return "\u200b" + name if name.startswith("_") else name
+
+
 def legend(axes, names, width=WIDTH):
     """Above the chart, never over the curves, and charts below each other keep their width."""
     if len(names) > 1:
@@ -154,7 +163,7 @@ def lines(series, style, x_label, y_label, x_axis, y_axis, area=None, height=3.2
         axes.fill_between(xs, ys, color=SHADE, linewidth=0, label=name)
         largest_y = max(largest_y, max(ys, default=0))
     for name, xs, ys in series:
-        axes.plot(xs, ys, color=style.colour(name), linestyle=style.dash(name), label=name)
+        axes.plot(xs, ys, color=style.colour(name), linestyle=style.dash(name), label=entry(name))
     if level:
         names.append(level[0])
         axes.axhline(level[1], color=INK, linewidth=1, linestyle=(0, (3, 2)), label=level[0])
@@ -258,7 +267,7 @@ def speedups(curves, style, processors, y_label, width=WIDTH / 2):
         middles = [point[1] for point in points]
         axes.errorbar(xs, middles, yerr=[[p[1] - p[2] for p in points], [p[3] - p[1] for p in points]],
                       color=style.colour(name), linestyle=style.dash(name), marker=style.mark(name), markersize=4,
-                      elinewidth=0.8, capsize=0, label=name)
+                      elinewidth=0.8, capsize=0, label=entry(name))
         top = max([top, *(point[3] for point in points)])
     axes.axhline(1, color=FAINT, linewidth=0.8)
     axes.set_xticks(range(len(counts)))
@@ -282,7 +291,7 @@ def groups(labels, parts, style, y_label, y_axis, x_label, width=WIDTH / 2):
     for i, (name, values) in enumerate(parts):
         found = [(j, value) for j, value in enumerate(values) if value is not None]
         axes.bar([j + (i - (len(parts) - 1) / 2) * bar for j, _ in found], [value for _, value in found], bar * 0.92,
-                 color=style.colour(name), label=name)
+                 color=style.colour(name), label=entry(name))
     axes.set_xticks(range(len(labels)))
     axes.set_xticklabels(labels)
     axes.set_xlim(-0.6, len(labels) - 0.4)

@@ -287,6 +287,22 @@ class Pages(Case):
         self.assertEqual(reader.row("syscalls-w", "w/4")[1:], [30, 12, 42])
         self.assertIn("f" * 64, "".join(reader.texts))
 
+    def test_names_are_no_markup(self):
+        """Neither of a page's nor of the charts'; letters that no font here has are not complained about."""
+        path, names = self.path("bench.json"), ["<i>a&lt;b", "_cairn", "$\\frac{\u4e2d$"]
+        self.write_bench(path)
+        with open(path) as file:
+            text = file.read()
+        for old, new in zip(("glibc", "cairn", "bad"), names):
+            text = text.replace(json.dumps(old), json.dumps(new))
+        with open(path, "w") as file:
+            file.write(text)
+        reader = Reader(self.make(path))
+        self.assertEqual([row[0][0] for row in reader.tables["libraries"][1:]], names)
+        speedups = reader.texts[reader.texts.index("Speedup over threads"):]
+        speedups = [text.strip("\u200b\n") for text in speedups[:speedups.index("Peak resident memory")]]
+        self.assertEqual([text for text in speedups if text in names], names)
+
     def test_figures_of_a_trace(self):
         path = self.path("few.trace")
         self.write_few(path)

@@ -237,6 +237,11 @@ class Choice(unittest.TestCase):
                                  capture_output=True, text=True)
             self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), run.stderr)
 
+    def test_an_allocator_without_a_name(self):
+        run, _ = bench("--workloads", "threadtest", "--allocators", "=glibc")
+        self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 2), run.stderr)
+        self.assertIn("=glibc: has no name", run.stderr)
+
     def test_settings(self):
         allocator = allocators.parse("x=glibc;A=b:c,d;E=f", BUILD)
         self.assertEqual(allocator.environment, {"A": "b:c,d", "E": "f"})
