@@ -56,7 +56,8 @@ def peer(path):
 def cairn(build):
     """The version, and the commit of the sources. An installed lab has a note of it."""
     commit = output_of("git", "-C", places.LAB, "rev-parse", "HEAD") if not places.INSTALLED else None
-    changed = output_of("git", "-C", places.ROOT, "status", "--porcelain", "--untracked-files=no") if commit else None
+    # Without optional locks: one that is ended, or finds no room, would leave a lock behind.
+    changed = output_of("git", "--no-optional-locks", "-C", places.ROOT, "status", "--porcelain", "--untracked-files=no") if commit else None
     if places.INSTALLED:
         try:
             with open(os.path.join(places.LAB, "commit")) as file:

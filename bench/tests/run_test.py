@@ -17,7 +17,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lib import allocators, figures, measure, report, results, series, workloads  # noqa: E402
+from lib import allocators, describe, figures, measure, places, report, results, series, workloads  # noqa: E402
 from run import main as run_program  # noqa: E402
 
 BUILD = os.environ["BUILD_DIR"]
@@ -332,6 +332,22 @@ class Workloads(unittest.TestCase):
         [counted] = [extra for extra in data["extras"] if extra["kind"] == "instructions"]
         self.assertEqual(counted["case"], "chance-1")
         self.assertGreater(counted["instructions"], 0)
+
+
+class Description(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_the_source_tree_is_not_written_to(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(places, ROOT=folder, LAB=folder, INSTALLED=False):
+            source, index = os.path.join(folder, "a"), os.path.join(folder, ".git", "index")
+            with open(source, "w") as file:
+                file.write("a")
+            for words in ["init", "-q"], ["add", "a"], ["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "a"]:
+                subprocess.run(["git", "-C", folder, *words], check=True)
+            os.utime(source, (1, 1))  # git would note the new time
+            before = os.stat(index).st_ino
+            told = describe.cairn(BUILD)
+            self.assertEqual((len(told["commit"]), told["changed"]), (40, False))
+            self.assertEqual(os.stat(index).st_ino, before)
 
 
 class Figures(unittest.TestCase):
