@@ -4,6 +4,7 @@
 import concurrent.futures
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -16,6 +17,7 @@ from lib import (choice, describe, extras, inputs, machine, markdown, measure, o
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
+from lib.session import ignored  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
 
@@ -104,6 +106,13 @@ class Series:
             self.cells[case.label, allocator.name, times] = cell
             self.runs.append({"case": case.label, "allocator": allocator.name, "times": times, **sample})
 
+    def forget_broken_off(self):
+        """What ended because the series did has no figures, and that is no fault of an allocator's."""
+        broken = [run for run in self.runs if "wall" not in run]
+        for run in broken:
+            del self.cells[run["case"], run["allocator"], run["times"]]
+            self.runs.remove(run)
+
     def count_live(self, label):
         self.live[label] = extras.live(self.runner(), self.cases[label], None)["live_bytes"]
 
@@ -167,12 +176,14 @@ class Record:
     """What is known: of this run, and from earlier results what this one does not run."""
 
     def __init__(self, options, chosen):
-        self.options, self.started = options, time.time()
+        self.options, self.started, self.unwritten = options, time.time(), False
         self.allocators = [describe.allocator(allocator) for allocator in chosen]
         self.constant = {"machine": machine.facts(), "cairn": describe.cairn(options.build)}
         self.earlier = {}
         if options.earlier:
             found, self.earlier = read(options.earlier)
+            if found.get("parameters", {}).get("quick") != options.quick:
+                raise results.Unusable("%s: was made %s --quick, this is not" % (options.earlier, "without" if options.quick else "with"))
             known = {about["name"] for about in self.allocators}
             self.allocators += [about for about in found["allocators"] if about["name"] not in known]
 
@@ -187,10 +198,18 @@ class Record:
                 "cells": [cell_record(*key, cell) for key, cell in {**self.earlier, **runs.cells}.items()], "runs": runs.runs}
 
     def write(self, runs, interrupted):
-        if self.options.output is not None:
-            with runs.lock:
-                found = self.results(runs, interrupted)
+        """Where there is no room, that is said once, and what was measured is still shown. Nothing is no result."""
+        if self.options.output is None or not runs.cells:
+            return
+        with runs.lock:
+            found = self.results(runs, interrupted)
+        try:
             results.write(self.options.output, found)
+            self.unwritten = False
+        except OSError as why:
+            if not self.unwritten:
+                complain("%s: %s" % (self.options.output, why.strerror))
+            self.unwritten = True
 
 
 def measure_all(options):
@@ -214,11 +233,19 @@ def measure_all(options):
                 runs.go(pool, progress.step, lambda: record.write(runs, True))
         except KeyboardInterrupt:
             interrupted = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            measure.end_all()
         finally:
             pool.shutdown(cancel_futures=True)
-            record.write(runs, interrupted)
+            with ignored(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if interrupted:
+                    runs.forget_broken_off()
+                record.write(runs, interrupted)
+    if not runs.cells and not record.earlier:
+        complain("no run was made")
+        return 130 if interrupted else 1
     wrong = print_tables(record.results(runs, interrupted), {**record.earlier, **runs.cells}, options.markdown)
-    return 130 if interrupted else int(wrong)
+    return 130 if interrupted else int(wrong or record.unwritten)
 
 
 def main(arguments):

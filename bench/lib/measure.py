@@ -65,15 +65,27 @@ def own_figures(path):
     return {"figures": found} if found else {}
 
 
+running = set()  # launchers
+
+
+def end_all():
+    """Of all threads: what they run ends without figures."""
+    for launcher in list(running):
+        launcher.terminate()
+
+
 def launch(command, environment):
     """Whoever interrupts this also ends what the launcher has started: it does so when it is told to end."""
     launcher = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **inputs.TEXT)
+    running.add(launcher)
     try:
         return *launcher.communicate(), launcher.returncode
     except BaseException:
         launcher.terminate()
         launcher.wait()
         raise
+    finally:
+        running.discard(launcher)
 
 
 def run(launcher, case, allocator, folder, timeout, sample_ms=0, expected=None, through=None, environment=None):

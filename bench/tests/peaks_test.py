@@ -3,9 +3,11 @@
 more of the same work makes Cairn no larger."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -31,6 +33,11 @@ def quick(*arguments):
         assert os.listdir(folder) == ["peaks.json"], ended.stderr
         with open(path) as file:
             return ended, json.load(file)
+
+
+def commands_of_children(parent):
+    told = subprocess.run(["ps", "-o", "args=", "--ppid", str(parent)], capture_output=True, text=True)
+    return told.stdout.splitlines()
 
 
 def sample(**figures):
@@ -101,6 +108,9 @@ class Runs(unittest.TestCase):
             both = run(*one, "--allocators", "other=glibc", "--with", path).stdout
             self.assertRegex(both.splitlines()[0], "other +glibc")
             self.assertIn("| round-robin/2 |", run("--show", path, "--markdown").stdout)
+            whole = run("--threads", "2", "--cases", "round-robin", "--allocators", "other=glibc", "--with", path)
+            self.assertEqual((whole.returncode, whole.stdout, whole.stderr.count("\n")), (1, "", 1), whole.stderr)
+            self.assertIn("with --quick", whole.stderr)
             with open(path) as file:
                 found = json.load(file)
             for damage in {"cells": [1]}, {"empty_bytes": []}, {"cells": [{**found["cells"][0], "trouble": 1}]}:
@@ -108,6 +118,50 @@ class Runs(unittest.TestCase):
                     json.dump({**found, **damage}, file)
                 broken = run("--show", path)
                 self.assertEqual((broken.returncode, broken.stderr.count("\n")), (1, 1), broken.stderr)
+
+    def test_what_is_broken_off_is_no_failure(self):
+        for whole_group in False, True:  # kill, Ctrl-C
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "peaks.json")
+                series = subprocess.Popen([sys.executable, SCRIPT, "--build", BUILD, "--quick", "--threads", "2", "--cases", "round-robin",
+                                           "--allocators", "glibc", "--allocators", BAD + "hang", "--jobs", "1", "-o", path],
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+                self.addCleanup(series.kill)
+                while not any("--preload" in words and "libbad_malloc.so" in words for words in commands_of_children(series.pid)):
+                    self.assertIsNone(series.poll())
+                    time.sleep(0.05)
+                os.killpg(series.pid, signal.SIGINT) if whole_group else series.terminate()
+                out, err = series.communicate(timeout=60)
+                self.assertEqual((series.returncode, err), (130, ""), out)
+                self.assertEqual(os.listdir(folder), ["peaks.json"])
+                with open(path) as file:
+                    found = json.load(file)
+            self.assertTrue(found["interrupted"])
+            self.assertEqual([(run["allocator"], run["outcome"]) for run in found["runs"]], [("glibc", "ok")])
+            self.assertEqual([(cell["allocator"], cell["trouble"]) for cell in found["cells"]], [("glibc", "")])
+
+    def test_a_full_disk_is_one_line_and_the_tables_are_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = subprocess.run(["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh", sys.executable, SCRIPT, "--build", BUILD, "--quick",
+                                    "--threads", "2", "--cases", "round-robin", "--allocators", "glibc", "-o", "peaks.json"],
+                                   cwd=folder, capture_output=True, text=True)
+            self.assertEqual((ended.returncode, ended.stderr), (1, "peaks: peaks.json: File too large\n"))
+            self.assertRegex(ended.stdout, r"round-robin/2 +8\.\d")
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_nothing_replaces_no_results(self):
+        with tempfile.TemporaryDirectory() as folder:
+            programs, path = os.path.join(folder, "bin", "bench"), os.path.join(folder, "peaks.json")
+            os.makedirs(programs)
+            for name in "launch", "probe", "round_robin", "libbench-live.so":
+                os.symlink(os.path.join(BUILD, "bin", "bench", name), os.path.join(programs, name))
+            os.symlink("/bin/false", os.path.join(programs, "empty"))
+            with open(path, "w") as file:
+                file.write("earlier")
+            ended = run("--quick", "--threads", "2", "--cases", "round-robin", "--allocators", "glibc", "-o", path, "--build", folder)
+            self.assertEqual((ended.returncode, ended.stderr.count("\n")), (1, 1), ended.stderr)
+            with open(path) as file:
+                self.assertEqual(file.read(), "earlier")
 
     def test_wrong_use(self):
         for words in (["--cases", "nonsense"], ["--threads", "0"], ["--show", ""], ["--build", "/nowhere"]):
