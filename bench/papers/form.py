@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import mean
 from typing import Callable
 
 from lib.figures import Spread, spread
@@ -128,3 +129,11 @@ def record(table, measured):
 
 def spread_of(values):
     return spread([value for value in values if value is not None])
+
+
+def means(rows, keys):
+    """Of columns over the same rows, those with a figure in every column that has any; nothing where there is none."""
+    figures = [{key: value.middle if isinstance(value := row.get(key), Spread) else value for key in keys} for row in rows]
+    there = [key for key in keys if any(row[key] is not None for row in figures)]
+    whole = [row for row in figures if all(row[key] is not None for key in there)]
+    return {key: mean(row[key] for row in whole) for key in there} if whole else {}

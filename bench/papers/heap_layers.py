@@ -8,7 +8,7 @@ from lib import workloads
 from lib.figures import TIMES, Spread
 
 from . import programs
-from .form import Column, Row, Table
+from .form import Column, Row, Table, means
 from .hoard import percent, runs
 from .lab import Missing
 
@@ -177,8 +177,7 @@ def runtimes(lab):
         found[key]["layers"] = percent(lab.ratio(of["kingsleyheap"], of["kingsley"], CPU))
         found[key]["leas"] = percent(lab.ratio(of["leaheap"], of["lea"], CPU))
         found[key]["bare"] = percent(lab.ratio(of["unlocked"], of["lea"], CPU))
-    found["mean"] = {ratio: mean(row[ratio].middle for row in found.values() if isinstance(row[ratio], Spread))
-                     for ratio in ("layers", "leas", "bare")}
+    found["mean"] = means(found.values(), ("layers", "leas", "bare"))
     return found
 
 
@@ -232,9 +231,7 @@ def normalised(lab):
     for key, row in footprints(lab).items():
         found["b" + key] = {column: row[column] / row["lea"] if row[column] and row["lea"] else None for column in COLUMNS}
     for half in "ab":
-        rows = [row for key, row in found.items() if key[0] == half]
-        found[half + "mean"] = {column: mean(values) for column in COLUMNS
-                                if (values := [row[column] for row in rows if row[column]])}
+        found[half + "mean"] = means([row for key, row in found.items() if key[0] == half], COLUMNS)
     return found
 
 
@@ -242,7 +239,7 @@ def to_lea(figures):
     return {column: value / figures[3] for column, value in zip(SAID, figures)}
 
 
-def means(table):
+def means_said(table):
     rows = [to_lea(figures) for figures in table.values()]
     return {column: mean(row[column] for row in rows) for column in SAID}
 
@@ -252,10 +249,10 @@ FIGURE6 = Table(
     tuple(Column(column, HEADS[column], "(a) instructions of a small run under callgrind, (b) resident memory of a replay, "
                  "both over Lea's") for column in COLUMNS),
     (*(Row("a" + key, "(a) " + TITLES[key], to_lea(SECONDS[key]), today=BENCHMARKS[key][1]) for key in BENCHMARKS),
-     Row("amean", "(a) mean", means(SECONDS), claim="layers cost Kingsley just below 2 %; LeaHeap is 1/2 % faster to 20 % "
+     Row("amean", "(a) mean", means_said(SECONDS), claim="layers cost Kingsley just below 2 %; LeaHeap is 1/2 % faster to 20 % "
          "slower, 7 % on average"),
      *(Row("b" + key, "(b) " + TITLES[key], to_lea(BYTES[key])) for key in BENCHMARKS),
-     Row("bmean", "(b) mean", means(BYTES), claim="Kingsley takes 50 % more memory than with coalescing, "
+     Row("bmean", "(b) mean", means_said(BYTES), claim="Kingsley takes 50 % more memory than with coalescing, "
          "3 % to 80 %: by Table 6 48 %, 3 % to 83 %, or 30 % less with it")),
     normalised, (MACHINE, ORIGINALS, LOCKED, ROUNDED, OTHER, "the document's figures are those of its Tables 5 and 6, normalised",
                  "for (a) a mapping is the break: valgrind's ends after 8 MiB"))

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Hoard (ASPLOS 2000), sections 5 and 6."""
-from statistics import mean
-
 from lib.figures import TIMES, Spread
 
 from . import programs, taxonomy
-from .form import Column, Row, Table, spread_of
+from .form import Column, Row, Table, means, spread_of
 from .lab import Missing
 
 DOCUMENT = "Hoard"
@@ -60,9 +58,7 @@ def uniprocessor(lab):
         found[key] = {"solaris": lab.value(serial, CPU), "hoard": lab.value(ours, CPU),
                       "change": percent(lab.ratio(ours, serial, CPU)),
                       "instructions": 100 * (other / one - 1) if one and other else None}
-    found["average"] = {key: mean(value.middle if isinstance(value, Spread) else value for value in values)
-                        for key in ("change", "instructions")
-                        if (values := [row[key] for row in found.values() if row[key] is not None])}
+    found["average"] = means(found.values(), ("change", "instructions"))
     return found
 
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Wen and Deng, "Implementing The Hoard Allocator" (2018), section 3.1: two ratios."""
-from statistics import mean
+from lib.figures import TIMES
 
-from lib.figures import TIMES, Spread
-
-from .form import Column, Row, Table
+from .form import Column, Row, Table, means
 
 DOCUMENT = "Wen and Deng"
 CPU = TIMES["cpu"]
@@ -37,7 +35,7 @@ def runtime(lab):
     for key, case in made.items():
         libc, ours = (lab.of(samples, case, name) for name in ("glibc", "wen-deng"))
         found[key] = {"libc": lab.value(libc, CPU), "ours": lab.value(ours, CPU), "ratio": lab.ratio(libc, ours, CPU)}
-    found["mean"] = {"ratio": mean(row["ratio"].middle for row in found.values() if isinstance(row["ratio"], Spread))}
+    found["mean"] = means(found.values(), ["ratio"])
     return found
 
 
@@ -56,7 +54,7 @@ def memory(lab):
         found[key] = {"libc": taken.get("kingsley"), "ours": taken.get("wen-deng")}
         if taken.get("kingsley") and taken.get("wen-deng"):
             found[key]["ratio"] = taken["wen-deng"] / taken["kingsley"]
-    found["mean"] = {"ratio": mean(row["ratio"] for row in found.values() if "ratio" in row)}
+    found["mean"] = means(found.values(), ["ratio"])
     return found
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 from statistics import mean
+from unittest import mock
 
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ["BUILD_DIR"]
@@ -71,6 +72,21 @@ class Data(unittest.TestCase):
         for column in table.columns:
             self.assertIn(column.how, text)
         self.assertIn("z3", text)
+
+
+    def test_means_are_over_the_same_rows(self):
+        rows = [{"a": Spread(1, 1, 2), "b": 10, "c": None}, {"a": 5, "b": None}, {"a": 3, "b": 20, "c": None}, {}]
+        self.assertEqual(form.means(rows, ["a", "b", "c"]), {"a": 2, "b": 15})
+        self.assertEqual(form.means([{"a": None}, {}], ["a"]), {})
+
+    def test_where_nothing_could_be_measured_there_is_no_mean(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(Lab, "allocators", lambda *_: []):
+            lab = Lab(BUILD, folder, True, 1, print)
+            with mock.patch.object(Lab, "replay", lambda *_, **__: {"allocators": [], "U": 1, "calls": {}}), \
+                    mock.patch.object(Lab, "main_process", lambda *_: 1):
+                for name in "wen-deng-runtime", "wen-deng-fragmentation", "heap-layers-5", "heap-layers-fig6", "hoard-2":
+                    measured = paper.TABLES[name].measure(lab)
+                    self.assertIn("today", form.page(paper.TABLES[name], measured, "a machine"), name)
 
 
 class Words(unittest.TestCase):
