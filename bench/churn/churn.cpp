@@ -42,9 +42,9 @@ std::uint64_t tag_of(std::uint64_t round, std::size_t index) {
 int main(int argc, char **argv) {
     Options options(argc, argv, "many small blocks up, all of them down, repeatedly (this lab's own)");
     const std::size_t threads = options.some("threads", 2, "threads");
-    const std::size_t megabytes = options.number("megabytes", 100, "live at the top, over all threads");
-    const std::size_t low = options.number("low", 16, "smallest block");
-    const std::size_t high = options.number("high", 256, "largest block");
+    const std::size_t megabytes = options.some("megabytes", 100, "live at the top, over all threads");
+    const std::size_t low = options.some("low", 16, "smallest block");
+    const std::size_t high = options.high(low, 256, "largest block");
     const std::uint64_t rounds = options.work("rounds", 24, "times up and down");
     const std::uint64_t pause = options.number("pause", 0, "milliseconds of rest after each way down");
     options.finish();

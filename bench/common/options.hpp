@@ -48,6 +48,16 @@ public:
         return value;
     }
 
+    // The end of a range that begins with --low, from which Random draws.
+    std::uint64_t high(std::uint64_t low, std::uint64_t preset, const char *help) {
+        const std::uint64_t value = number("high", preset, help);
+        if (value < low)
+            refuse("high", "less than --low");
+        if (value - low >= UINT32_MAX)
+            refuse("high", "too long");
+        return value;
+    }
+
     // An amount of work: a figure that --scale multiplies; at least 1.
     std::uint64_t work(const char *name, std::uint64_t preset, const char *help) {
         const std::uint64_t scaled = number(name, preset, help) * scale_ / 100;

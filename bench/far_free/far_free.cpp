@@ -43,8 +43,8 @@ int main(int argc, char **argv) {
     Options options(argc, argv, "one thread frees for all others (this lab's own)");
     const std::size_t threads = options.some("threads", 2, "threads, the freer included");
     const std::size_t megabytes = options.number("megabytes", 370, "live, over all threads");
-    const std::size_t low = options.number("low", 16, "smallest block");
-    const std::size_t high = options.number("high", 1024, "largest block");
+    const std::size_t low = options.some("low", 16, "smallest block");
+    const std::size_t high = options.high(low, 1024, "largest block");
     const std::uint64_t batches = options.work("batches", 100000, "of 64 blocks, over all threads");
     options.finish();
 

@@ -62,10 +62,13 @@ private:
 
 int main(int argc, char **argv) {
     Options options(argc, argv, "messages in a hypercube");
-    const auto dimensions = static_cast<std::uint32_t>(options.number("dimensions", 11, "of the cube"));
+    const std::uint64_t given = options.number("dimensions", 11, "of the cube");
     const std::uint64_t messages = options.work("messages", 400000, "sent in all");
     options.finish();
+    if (given < 3 || given > 24)
+        options.refuse("dimensions", "outside 3 to 24");
 
+    const auto dimensions = static_cast<std::uint32_t>(given);
     const std::uint32_t count = std::uint32_t{1} << dimensions;
     std::vector<Node> nodes(count);
     for (Node &node : nodes)

@@ -18,8 +18,8 @@ int main(int argc, char **argv) {
     Options options(argc, argv, "all threads burst, then all but one sleep, which works (this lab's own)");
     const std::size_t threads = options.some("threads", 2, "threads in the pool");
     const std::size_t megabytes = options.number("megabytes", 32, "live at the top, over all threads");
-    const std::size_t low = options.number("low", 16, "smallest block");
-    const std::size_t high = options.number("high", 1024, "largest block");
+    const std::size_t low = options.some("low", 16, "smallest block");
+    const std::size_t high = options.high(low, 1024, "largest block");
     const std::uint64_t rounds = options.work("rounds", 100, "bursts of all, and works of one");
     const bool together = options.number("together", 1, "0: no bursts of all") != 0;
     options.finish();

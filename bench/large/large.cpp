@@ -51,8 +51,10 @@ int main(int argc, char **argv) {
     const std::size_t slots = options.number("slots", 16, "blocks that a thread holds");
     const std::size_t largest = options.number("high", 8 << 20, "largest block");
     const std::uint64_t steps = options.work("steps", 2000, "replacements of a thread");
-    const std::uint64_t between = options.number("between", 50, "replacements for each array grown");
+    const std::uint64_t between = options.some("between", 50, "replacements for each array grown");
     options.finish();
+    if (largest < smallest)
+        options.refuse("high", "less than 64 KiB");
 
     const std::uint64_t bytes = run_crew(threads, [=](std::size_t self) {
         Random random(self + 1);

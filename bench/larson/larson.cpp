@@ -106,9 +106,9 @@ int main(int argc, char **argv) {
         options.refuse("setting", name);
     Setting setting = *preset;
     const std::size_t threads = options.some("threads", 2, "chains of threads at work at once");
-    setting.blocks = options.number("blocks", setting.blocks, "blocks that a thread holds");
+    setting.blocks = options.some("blocks", setting.blocks, "blocks that a thread holds");
     setting.low = options.number("low", setting.low, "smallest block");
-    setting.high = options.number("high", setting.high, "largest block");
+    setting.high = options.high(setting.low, setting.high, "largest block");
     setting.replacements = options.number("replacements", setting.replacements, "replacements a thread");
     setting.rounds = options.work("rounds", setting.rounds, "threads of a chain, one after the other");
     options.finish();

@@ -76,10 +76,10 @@ int main(int argc, char **argv) {
     Options options(argc, argv, "one thread allocates, another frees (Hoard, sections 2.2 and 4.2)");
     const std::size_t threads = options.some("threads", 2, "threads; each two are a pair, at least one pair");
     Plan plan{};
-    plan.depth = options.number("depth", 64, "batches in the queue of a pair");
+    plan.depth = options.some("depth", 64, "batches in the queue of a pair");
     plan.batch = options.number("batch", 100, "blocks of a batch");
     plan.low = options.number("low", 16, "smallest block");
-    plan.high = options.number("high", 256, "largest block");
+    plan.high = options.high(plan.low, 256, "largest block");
     plan.batches = options.work("batches", 200000, "batches of a pair");
     options.finish();
 

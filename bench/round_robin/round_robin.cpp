@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
                     "one thread allocates, the next frees, and so on around (Hoard, section 6.1)");
     const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t megabytes = options.number("megabytes", 64, "what one thread allocates");
-    const std::size_t size = options.number("size", 256, "bytes of a block");
+    const std::size_t size = options.some("size", 256, "bytes of a block");
     const std::uint64_t rounds = options.work("rounds", 20, "times around");
     options.finish();
 

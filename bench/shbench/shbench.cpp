@@ -31,8 +31,8 @@ int main(int argc, char **argv) {
         "random sizes in random order, with a long-lived remainder (Hoard, sections 5.2 and 5.4)");
     const std::size_t threads = options.some("threads", 2, "threads");
     const std::size_t blocks = options.number("blocks", 4200, "live blocks, over all threads");
-    const std::size_t low = options.number("low", 1, "smallest block");
-    const std::size_t high = options.number("high", 1000, "largest block");
+    const std::size_t low = options.some("low", 1, "smallest block");
+    const std::size_t high = options.high(low, 1000, "largest block");
     const std::size_t young = options.number("young", 15, "percent of the blocks that come and go");
     const std::uint64_t total = options.work("total", 50000000, "blocks allocated, over all threads");
     options.finish();

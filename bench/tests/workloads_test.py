@@ -110,7 +110,15 @@ class Programs(unittest.TestCase):
                                  ("shared_slots", "--high", "4294967296"), ("class_shift", "--low", "0"),
                                  ("class_shift", "--low", "70000"), ("class_shift", "--growth", "0"),
                                  ("realloc_steps", "--buffers", "0"), ("realloc_steps", "--step", "0"),
-                                 ("realloc_steps", "--most", "15"), ("realloc_steps", "--rounds", "many")):
+                                 ("realloc_steps", "--most", "15"), ("realloc_steps", "--rounds", "many"),
+                                 ("churn", "--low", "0"), ("churn", "--high", "15"), ("churn", "--megabytes", "0"),
+                                 ("far_free", "--low", "0"), ("far_free", "--low", "2000"), ("idle_pool", "--low", "0"),
+                                 ("idle_pool", "--low", "2000"), ("idle_pool", "--high", "4294967311"),
+                                 ("larson", "--high", "9"), ("larson", "--blocks", "0"), ("shbench", "--low", "0"),
+                                 ("shbench", "--low", "2000"), ("producer_consumer", "--high", "0"),
+                                 ("producer_consumer", "--depth", "0"), ("round_robin", "--size", "0"),
+                                 ("large", "--high", "65535"), ("large", "--between", "0"), ("hypercube", "--dimensions", "2"),
+                                 ("xalloc", "--high", "7")):
             with self.subTest(name, arguments=arguments):
                 status, printed, complaint = output([places.program(BUILD, name), *arguments])
                 self.assertEqual((status, printed, complaint.count("\n")), (2, "", 1), complaint)

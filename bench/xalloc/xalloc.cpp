@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     Options options(argc, argv, "a parser with a stack of its own, as 197.parser (Heap Layers, section 5.1)");
     const char *name = options.word("variant", "malloc", "original, inlined, layered or malloc");
     const std::size_t shortest = options.number("low", 8, "words of the shortest sentence");
-    const std::size_t longest = options.number("high", 40, "words of the longest sentence");
+    const std::size_t longest = options.high(shortest, 40, "words of the longest sentence");
     const std::uint64_t sentences = options.work("sentences", 1000, "sentences");
     options.finish();
 
