@@ -4,6 +4,7 @@
 what else the machine does. See docs/benchmarks.md."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,20 +13,16 @@ sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report  # noqa: E402
 from lib.entry import Parser, complain, enter  # noqa: E402
-from lib.choice import choose_allocators, comma_list, positive  # noqa: E402
-
-
-def numbers(text):
-    return [positive(part) for part in comma_list(text)]
+from lib.choice import choose_allocators, comma_list, positive, positives  # noqa: E402
 
 
 def read_arguments(arguments):
     parser = Parser(description=__doc__)
     parser.add_argument("--allocators", type=comma_list, default=allocators.KNOWN, metavar="LIST",
                         help="names (%s), paths or NAME=PATH.so" % ", ".join(allocators.KNOWN))
-    parser.add_argument("--sizes", type=numbers, default=[8, 64, 512], metavar="LIST",
+    parser.add_argument("--sizes", type=positives, default=[8, 64, 512], metavar="LIST",
                         help="bytes of a block (8,64,512)")
-    parser.add_argument("--batches", type=numbers, default=[1, 64], metavar="LIST",
+    parser.add_argument("--batches", type=positives, default=[1, 64], metavar="LIST",
                         help="blocks allocated before the first is freed (1,64)")
     parser.add_argument("--call", default="malloc", choices=["malloc", "calloc", "aligned_alloc", "posix_memalign"],
                         help="what allocates, the latter two to 64 bytes (malloc)")
@@ -64,21 +61,25 @@ def main(arguments):
     if not os.path.exists(program):
         complain("%s is missing: build the project first" % program)
         return 2
+    if shutil.which("valgrind") is None:
+        complain("valgrind is not installed")
+        return 2
     chosen = choose_allocators(options.allocators, options.build)
+    if not chosen:
+        complain("nothing to run")
+        return 2
     cases = [(size, batch) for size in options.sizes for batch in options.batches]
     command = [program, "--call", options.call]
+    missing = False
     lines = [["instructions a pair", *("%d B%s" % (size, "" if batch == 1 else " x %d" % batch)
                                        for size, batch in cases)]]
     for allocator in chosen:
         figures = [a_pair(command, allocator, size, batch, options.pairs) for size, batch in cases]
+        missing = missing or None in figures
         lines.append(["  " + allocator.name, *(report.number(figure, "%.1f") for figure in figures)])
     print("\n".join(report.aligned(lines)))
-    return 0
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":
-    try:
-        enter(main, "instructions")
-    except FileNotFoundError as missing:
-        complain("%s is not installed" % missing.filename)
-        sys.exit(2)
+    enter(main, "instructions")

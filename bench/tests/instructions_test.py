@@ -28,6 +28,28 @@ class Instructions(unittest.TestCase):
         self.assertGreater(count(2000, "calloc"), figure) # it clears the block
 
 
+class Trouble(unittest.TestCase):
+    def run_with(self, *arguments, **variables):
+        return subprocess.run([sys.executable, PROGRAM, "--build", os.environ["BUILD_DIR"], "--pairs", "100", *arguments],
+                              capture_output=True, text=True, env={**os.environ, **variables})
+
+    def test_nothing_to_run(self):
+        run = self.run_with("--allocators", "x=/nowhere/x.so")
+        self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 2), run.stderr)
+        run = self.run_with("--allocators", "glibc", "--sizes", ",")
+        self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1), run.stderr)
+
+    def test_without_valgrind(self):
+        run = self.run_with("--allocators", "glibc", PATH="/nowhere")
+        self.assertEqual((run.returncode, run.stderr), (2, "instructions: valgrind is not installed\n"))
+
+    def test_an_allocator_that_fails(self):
+        bad = os.path.join(os.environ["BUILD_DIR"], "bin", "bench", "libbad_malloc.so")
+        run = self.run_with("--allocators", "glibc,bad=%s;BAD_MALLOC=crash" % bad, "--sizes", "64", "--batches", "1", "--pairs", "6000")
+        self.assertEqual([line.split()[0] for line in run.stdout.splitlines()[1:]], ["glibc", "bad"])
+        self.assertEqual((run.returncode, run.stdout.split()[-1]), (1, "-"), run.stderr)
+
+
 if __name__ == "__main__":
     if shutil.which("valgrind") is None:
         sys.exit(77)
