@@ -85,20 +85,27 @@ def numbers(text):
     return values
 
 
+def seeds(text):
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must be at least 0")
+    return value
+
+
 def count(task):
     """One run, or the worst of several seeds."""
-    (program, library), row, threads, seeds, where = task
+    (program, library), row, threads, with_seeds, where = task
     environment = {**os.environ, "LD_PRELOAD": library} if library else None
     worst = None
-    for seed in seeds:
+    for seed in with_seeds:
         shorter = SHORTER.get(row, []) if threads > MANY else []
         command = [program, *ROWS[row], *shorter, "--threads", str(threads), "--seed", str(seed), "--places", str(int(where))]
         try:
             ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment)
         except subprocess.TimeoutExpired:
             return {"trouble": "HANG"}
-        if ended.returncode == 2:
-            return None  # too few threads for this workload
+        if ended.returncode == 2 and ended.stderr.rstrip().endswith(" threads"):
+            return None  # this workload needs more of them
         if ended.returncode != 0:
             return {"trouble": "CRASH" if ended.returncode < 0 else "FAILED", "detail": ended.stderr.strip()[-200:]}
         counts = json.loads(ended.stdout)
@@ -146,7 +153,7 @@ def main(arguments):
                         help="by name; family, peers: all of those (all that are built, see bench/peers.py --coherence)")
     parser.add_argument("--threads", type=numbers, default=[2, 16], metavar="LIST", help="processors (2,16)")
     parser.add_argument("--rows", metavar="LIST", help="of: %s (all)" % "; ".join(ROWS).replace("%", "%%"))
-    parser.add_argument("--seeds", type=int, default=0, metavar="N",
+    parser.add_argument("--seeds", type=seeds, default=0, metavar="N",
                         help="besides, stop threads inside the allocator in N ways, and give the worst (0)")
     parser.add_argument("--count", default="transfers", metavar="WHAT",
                         choices=["transfers", "program", "total", "reads", "writes", "upgrades", "rmws", "cold", "falsely_shared"],
@@ -172,9 +179,12 @@ def main(arguments):
         outputs.check_writable(options.json)
 
     tasks = [(name, row, threads) for row in rows for threads in options.threads for name in chosen]
-    seeds = range(options.seeds + 1)
+    with_seeds = range(options.seeds + 1)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        counted = dict(zip(tasks, pool.map(count, [(known[n], row, p, seeds, options.where) for n, row, p in tasks])))
+        counted = dict(zip(tasks, pool.map(count, [(known[n], row, p, with_seeds, options.where) for n, row, p in tasks])))
+    for (name, row, threads), counts in counted.items():
+        if counts and counts.get("detail"):
+            complain("%s, %s, P = %d: %s" % (name, row, threads, counts["detail"].split("\n")[-1]))
     width = max(len(row) for row in rows)
     print("%s a pair of malloc and free" % options.count if options.count != "falsely_shared"
           else "blocks handed out in a line with another thread's")

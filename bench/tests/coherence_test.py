@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -93,10 +94,20 @@ class Table(unittest.TestCase):
         self.assertRegex(ended.stdout, r"\n  0\.00 0\.00 \d\.\d\d 0\.00  cairn::\S+ at gathered_chain\.hpp:\d+\n")
 
     def test_what_is_not_there(self):
-        for arguments in (["--allocators", "nobody"], ["--rows", "nothing"], ["--threads", "0"]):
-            ended = table(*arguments)
+        for arguments in (["--allocators", "nobody"], ["--rows", "nothing"], ["--threads", "0"], ["--seeds", "-1"]):
+            ended = table(*arguments, "--rows", "local") if arguments[0] == "--seeds" else table(*arguments)
             self.assertEqual(ended.returncode, 2)
             self.assertEqual(ended.stdout, "")
+
+    def test_a_peer_that_can_not_be_preloaded(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, CAIRN_PEERS=folder):
+            os.mkdir(os.path.join(folder, "coherence"))
+            with open(os.path.join(folder, "coherence", "empty.so"), "w"):
+                pass
+            ended = table("--allocators", "cairn,empty", "--rows", "local;remote free", "--threads", "1")
+        self.assertEqual((ended.returncode, ended.stderr.count("\n")), (1, 1), ended.stderr)
+        self.assertTrue(ended.stderr.startswith("coherence: empty, local, P = 1: "), ended.stderr)
+        self.assertEqual([line.split()[-2:] for line in ended.stdout.splitlines()[2:]], [["0.00", "FAILED"], ["-", "-"]])
 
 
 def peer_counts(library, *arguments):
