@@ -94,6 +94,8 @@ def main(arguments):
     options = read_arguments(arguments)
     try:
         chosen = [allocators.parse(name, options.build) for name in options.allocators.split(",") if name]
+        for allocator in chosen:
+            allocators.confirm(allocator, places.program(options.build, "probe"), measure.clean_environment())
         for workload in options.workloads.split(","):
             if workload not in VARIANTS:
                 raise Failed("no discipline is called '%s'; there are %s" % (workload, ", ".join(VARIANTS)))

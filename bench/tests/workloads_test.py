@@ -5,6 +5,7 @@ a server's client leaves nothing behind, however the server ends."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lib import measure, places, real_programs, workloads  # noqa: E402
+from lib import allocators, measure, places, real_programs, workloads  # noqa: E402
 
 BUILD = os.environ["BUILD_DIR"]
 CAIRN = os.path.join(BUILD, "lib", "libcairn.so") if os.environ["HAVE_CAIRN"] == "1" else None
@@ -128,6 +129,15 @@ class Programs(unittest.TestCase):
                                ("obstack", ["original", "functions", "layered", "freelist", "malloc"])):
             self.assertEqual(len({self.run_one(name, "--variant", variant) for variant in variants}), 1)
             self.assertNotEqual(output([places.program(BUILD, name), "--variant", "nonsense"])[0], 0)
+
+
+    @unittest.skipUnless(shutil.which("valgrind"), "needs valgrind")
+    def test_disciplines_are_measured_on_what_was_asked_for(self):
+        run = subprocess.run([sys.executable, "-B", os.path.join(places.LAB, "disciplines.py"), "--build", BUILD, "--workloads", "xalloc",
+                              "--scale", "1", "--allocators", "m=%s" % allocators.installed_library("libm.so")],
+                             capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), run.stderr)
+        self.assertIn("has no effect", run.stderr)
 
 
 class RealPrograms(unittest.TestCase):
