@@ -22,6 +22,11 @@ class Table:
     dense: bool = False
     breaks: set[int] = field(default_factory=set)  # rows that begin a group
 
+    def is_left(self, column):
+        """As the cells below it are, in a row of which none takes several columns."""
+        whole = next((row for row in self.rows if len(row) == len(self.columns)), [])
+        return 0 < column < len(whole) and whole[column].left
+
 
 @dataclass
 class Chart:

@@ -287,6 +287,18 @@ class Pages(Case):
         self.assertEqual(reader.row("syscalls-w", "w/4")[1:], [30, 12, 42])
         self.assertIn("f" * 64, "".join(reader.texts))
 
+    def test_the_first_allocator_fails(self):
+        """Its row has one cell for all that it has no figures of."""
+        path = self.path("bench.json")
+        self.write_bench(path)
+        with open(path) as file:
+            data = json.load(file)
+        data["allocators"].reverse()
+        results.write(path, data)
+        reader = Reader(self.make(path))
+        self.assertEqual([cell[0] for cell in reader.tables["time-w"][1]], ["bad", "1", "CRASH, SIGSEGV"])
+        self.assertEqual(reader.row("time-matrix", "w/1"), ["CRASH", 0.5, 1])
+
     def test_names_are_no_markup(self):
         """Neither of a page's nor of the charts'; letters that no font here has are not complained about."""
         path, names = self.path("bench.json"), ["<i>a&lt;b", "_cairn", "$\\frac{\u4e2d$"]
