@@ -97,7 +97,7 @@ def add_extras(row, extras, baseline):
     for name in ("drained_kib", "settled_kib"):
         setattr(row, name, memory.get("figures", {}).get(name))
     calls = extras.get(("syscalls", row.allocator), {}).get("syscalls")
-    row.syscalls = calls and sum(calls.values())
+    row.syscalls = sum(calls.values()) if calls else None
     row.instructions = extras.get(("instructions", row.allocator), {}).get("instructions")
     reference = extras.get(("instructions", baseline), {}).get("instructions")
     row.instructions_ratio = row.instructions / reference if row.instructions and reference else None

@@ -376,6 +376,13 @@ class Figures(unittest.TestCase):
         text = report.whole(self.rows(samples), ["a", "b"], "a", "wall")
         self.assertIn("geometric mean (0 complete)", text)
 
+    def test_a_table_of_system_calls_without_rows(self):
+        """That of a strace whose form is another one."""
+        extra = {"kind": "syscalls", "case": "c", "allocator": "a", "outcome": "ok", "syscalls": {}}
+        [row] = figures.rows([self.sample("a", 0, 1.0)], ["c"], ["a"], "a", extras=[extra])
+        self.assertIsNone(row.syscalls)
+        self.assertNotIn("syscalls", report.whole([row], ["a"], "a", "wall"))
+
     def test_a_symbolic_link_stays(self):
         with tempfile.TemporaryDirectory() as folder:
             link = os.path.join(folder, "link")
