@@ -49,7 +49,8 @@ def instructions(command, allocator, size, batch, pairs):
 
 
 def a_pair(command, allocator, size, batch, pairs):
-    """The second half of the longer run: start and warm-up are in both, and cancel out."""
+    """The second half of the longer run: start and warm-up are in both, and cancel out. Batches are whole ones."""
+    pairs = (pairs + batch - 1) // batch * batch
     short = instructions(command, allocator, size, batch, pairs)
     long = instructions(command, allocator, size, batch, 2 * pairs)
     return None if short is None or long is None else (long - short) / pairs

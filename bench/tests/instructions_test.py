@@ -9,9 +9,9 @@ import unittest
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "instructions.py")
 
 
-def count(pairs, call="malloc"):
+def count(pairs, call="malloc", batch=1):
     run = subprocess.run([sys.executable, PROGRAM, "--build", os.environ["BUILD_DIR"], "--allocators", "glibc",
-                          "--sizes", "64", "--batches", "1", "--pairs", str(pairs),
+                          "--sizes", "64", "--batches", str(batch), "--pairs", str(pairs),
                           "--call", call],
                          capture_output=True, text=True, check=True)
     name, figure = run.stdout.splitlines()[1].split()
@@ -26,6 +26,10 @@ class Instructions(unittest.TestCase):
         self.assertLess(figure, 400)
         self.assertAlmostEqual(count(4000), figure, delta=1)
         self.assertGreater(count(2000, "calloc"), figure) # it clears the block
+
+
+    def test_batches_are_whole(self):
+        self.assertAlmostEqual(count(96, batch=64), count(128, batch=64), delta=0.1)
 
 
 class Trouble(unittest.TestCase):
