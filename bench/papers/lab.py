@@ -5,7 +5,9 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import threading
 from dataclasses import replace
 
@@ -116,22 +118,23 @@ class Lab:
         environment = {**measure.clean_environment(), **case.environment, **allocator.environment}
         if allocator.library is not None: # valgrind has 8 MiB of break
             environment["LD_PRELOAD"] = allocator.library + ":" + self.target("libbreak.so")
-        pattern = os.path.join(self.folder, "callgrind.%d.out" % id(environment))
+        folder = tempfile.mkdtemp(dir=self.folder)
         try:
             run = subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes",
-                                  "--callgrind-out-file=%s.%%p" % pattern, *case.command], env=environment,
+                                  "--callgrind-out-file=%s.%%p" % os.path.join(folder, "out"), *case.command], env=environment,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT)
+            total = 0
+            for path in glob.glob(os.path.join(glob.escape(folder), "out.*")):
+                with open(path, errors="replace") as file:
+                    found = re.findall(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
+                total += int(found[-1]) if found else 0
+            return total if run.returncode == 0 and total else None
         except FileNotFoundError:
             raise Missing("valgrind is not installed")
         except subprocess.TimeoutExpired:
             return None
-        total = 0
-        for path in glob.glob(glob.escape(pattern) + ".*"):
-            with open(path, errors="replace") as file:
-                found = re.findall(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
-            total += int(found[-1]) if found else 0
-            os.unlink(path)
-        return total if run.returncode == 0 and total else None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def all_instructions(self, cases, words):
         """{(case label, allocator name): instructions}, as many at once as there are processors."""

@@ -15,6 +15,7 @@ BUILD = os.environ["BUILD_DIR"]
 sys.path.insert(0, BENCH)
 
 import paper  # noqa: E402
+from lib.case import Case  # noqa: E402
 from lib.figures import Spread  # noqa: E402
 from papers import form, taxonomy  # noqa: E402
 from papers.lab import Lab  # noqa: E402
@@ -87,6 +88,21 @@ class Data(unittest.TestCase):
                 for name in "wen-deng-runtime", "wen-deng-fragmentation", "heap-layers-5", "heap-layers-fig6", "hoard-2":
                     measured = paper.TABLES[name].measure(lab)
                     self.assertIn("today", form.page(paper.TABLES[name], measured, "a machine"), name)
+
+
+class Counts(unittest.TestCase):
+    def test_what_a_count_that_timed_out_left_is_in_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            valgrind = os.path.join(folder, "valgrind")
+            with open(valgrind, "w") as file:
+                file.write("#!/bin/sh\nfor word; do case $word in --callgrind-out-file=*) file=${word#*=};; esac; done\n"
+                           "echo 'summary: 5' >\"${file%.%p}.$$\"; [ -z \"$SLOW\" ] || exec sleep 60\n")
+            os.chmod(valgrind, 0o755)
+            one = Lab(BUILD, folder, True, 1, print)
+            case, slow = Case("w", 1, ["w"]), Case("w", 1, ["w"], {"SLOW": "1"})
+            with mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"]), mock.patch("papers.lab.LIMIT", 1):
+                self.assertEqual([one.instructions(each, "glibc") for each in (slow, case, slow, case)], [None, 5, None, 5])
+            self.assertEqual(os.listdir(folder), ["valgrind"])
 
 
 class Words(unittest.TestCase):
