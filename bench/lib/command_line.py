@@ -10,8 +10,8 @@ from .entry import Parser, named
 
 def seconds(text):
     value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError("must be more than 0")
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be more than 0, and a number")
     return value
 
 

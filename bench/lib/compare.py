@@ -90,7 +90,8 @@ def changes(old, new):
              for name, value in new["machine"].items() if name not in ("load", "memory_kib")
              and name in old["machine"] and old["machine"][name] != value]
     commands = {case["case"]: case["command"][1:] for case in old["cases"]}
-    hashes = {allocator["name"]: allocator["sha256"] for allocator in old["allocators"]}
+    identity = lambda allocator: (allocator["sha256"], allocator.get("environment") or {})  # noqa: E731
+    before = {allocator["name"]: identity(allocator) for allocator in old["allocators"]}
     same_baseline = old["baseline"] == new["baseline"] and old["by"] == new["by"]
     found = []
     for case in new["cases"]:
@@ -100,8 +101,8 @@ def changes(old, new):
         elif commands[label] != case["command"][1:]:
             notes.append("%s had other parameters and is not compared" % label)
         else:
-            found += [change(old, new, label, allocator["name"], hashes[allocator["name"]] == allocator["sha256"],
+            found += [change(old, new, label, allocator["name"], before[allocator["name"]] == identity(allocator),
                              same_baseline)
-                      for allocator in new["allocators"] if allocator["name"] in hashes
+                      for allocator in new["allocators"] if allocator["name"] in before
                       and samples_of(old, label, allocator["name"]) and samples_of(new, label, allocator["name"])]
     return found, notes

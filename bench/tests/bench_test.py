@@ -89,7 +89,7 @@ class Series(Test):
 
     def test_bad_words_are_one_line(self):
         for arguments in (["--threads", "0"], ["--threads", "x"], ["--repeat", "0"], ["--nonsense"], ["--scale", "0"],
-                          ["--threads", ""], ["--timeout", "nan"]):
+                          ["--threads", ""], ["--timeout", "nan"], ["--timeout", "inf"]):
             run = self.bench(*SMALL, *arguments, status=2)
             self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
         for arguments in (["--compare", "/nowhere/old.json"], ["--show", CAIRN], ["-o", "/proc/r.json", *SMALL],
@@ -197,6 +197,12 @@ class Comparison(Test):
                 json.dump(data, file)
             run = self.bench(*SMALL, "--compare", self.path("old.json"), status=1)
             self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+
+    def test_other_settings_are_another_allocator(self):
+        old, new = self.made_up([1.0, 1.1]), self.made_up([2.0, 2.1])
+        old["allocators"][1]["environment"] = {"MALLOC_CONF": "narenas:1"}
+        same = {change.allocator: change.same_library for change in compare.changes(old, new)[0]}
+        self.assertEqual(same, {"glibc": True, "new": False})
 
     def test_one_run_has_no_spread(self):
         self.assertEqual(self.moved(self.made_up([1.0]), self.made_up([9.0]))[0], [])
