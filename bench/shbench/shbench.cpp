@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A mix like shbench's (Hoard, sections 5.2 and 5.4; the original is MicroQuill's): each thread allocates and frees
 // blocks of random sizes in random order, and most of what is live at the end has been for long. Sizes are 1 to 1,000
-// bytes, small ones more often: 152 on average. 4,200 blocks are live, 85 % of them from start to end: as many as Table 4
-// has (556,112 bytes live, 132 in an average block), some 640 KB here. The text of section 5.4 speaks of 550,000 objects,
-// and of sizes of 8 to 100; neither goes with the table, nor with "very little memory" in section 5.1. For that reading:
-// --blocks 550000 --low 8 --high 100.
+// bytes, small ones more often: 152 on average. 4,200 blocks are live, 85 % of them from start to end: as many as
+// Table 4 has (556,112 bytes live, 132 in an average block), some 640 KB here. The text of section 5.4 speaks of
+// 550,000 objects, and of sizes of 8 to 100; neither goes with the table, nor with "very little memory" in section 5.1.
+// For that reading: --blocks 550000 --low 8 --high 100.
 #include "../common/block.hpp"
 #include "../common/crew.hpp"
 #include "../common/options.hpp"
