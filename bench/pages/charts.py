@@ -5,6 +5,7 @@ matplotlib draws with placeholder colours; what it has written is then cut down 
 """
 from __future__ import annotations
 
+import html
 import io
 import math
 import re
@@ -89,8 +90,8 @@ def svg(figure, label):
     markup = re.sub(r"<!--.*?-->", "", markup, flags=re.S)
     view = re.search(r'viewBox="([^"]*)"', markup).group(1)
     width = float(view.split()[2])
-    markup = re.sub(r"<svg[^>]*>", '<svg viewBox="%s" style="max-width: %.0fpx" role="img" aria-label="%s">'
-                    % (view, width * 4 / 3, label.replace('"', "'").replace("<", "")), markup, count=1)
+    head = '<svg viewBox="%s" style="max-width: %.0fpx" role="img" aria-label="%s">' % (view, width * 4 / 3, html.escape(label))
+    markup = head + markup[markup.index(">") + 1:]
     markup = markup.replace("xlink:href", "href")
     prefix = "g%d-" % _number
     markup = re.sub(r'\bid="', 'id="' + prefix, markup)

@@ -301,7 +301,7 @@ class Pages(Case):
 
     def test_names_are_no_markup(self):
         """Neither of a page's nor of the charts'; letters that no font here has are not complained about."""
-        path, names = self.path("bench.json"), ["<i>a&lt;b", "_cairn", "$\\frac{\u4e2d$"]
+        path, names = self.path("bench.json"), ["<i>a&lt;\"b\\1", "_cairn", "$\\frac{\u4e2d$"]
         self.write_bench(path)
         with open(path) as file:
             text = file.read()
@@ -314,6 +314,8 @@ class Pages(Case):
         speedups = reader.texts[reader.texts.index("Speedup over threads"):]
         speedups = [text.strip("\u200b\n") for text in speedups[:speedups.index("Peak resident memory")]]
         self.assertEqual([text for text in speedups if text in names], names)
+        labels = [attributes["aria-label"] for tag, attributes in reader.tags if tag == "svg"]
+        self.assertIn("Geometric means: wall time, x " + names[0], labels)
 
     def test_figures_of_a_trace(self):
         path = self.path("few.trace")
