@@ -3,19 +3,20 @@
 // NBmalloc, of "Allocating Memory in a Lock-Free Manner" (Gidenstam, Papatriantafilou, Tsigas; ESA 2005): Hoard's
 // architecture without a lock. From the bottom up:
 //
-//   NbSegments    superblocks of 64 KiB from the operating system, their descriptors apart from them
+//   Segments      superblocks of 64 KiB from the operating system, their descriptors apart from them
 //   IbmFreelist   the blocks of a superblock, section 5
 //   NbMover       a superblock's way from one slot to another, in four steps that anyone can finish, section 4.2
 //   NbFlatSet     a bounded set of superblocks: Get_Any, Insert, section 4.1
 //   NbPlaces      a flat-set for each heap, size class and fullness group, section 3
 //   NbKeeper      which set a superblock belongs into, and what becomes of one that finds no room
 //   NbSmallHeap   malloc and free
-//   NbHeap        the same, with a mapping for each large block
+//   SmallOrMapped the same, with a mapping for each large block
 //
 // docs/nbmalloc.md has the argument that it is correct, docs/family.md what differs from the paper.
 #pragma once
 
-#include <cairn/family/nbmalloc_heap.hpp>
+#include <cairn/family/nbmalloc_small.hpp>
+#include <cairn/family/small_or_mapped.hpp>
 
 namespace cairn {
 
@@ -35,6 +36,6 @@ struct NbmallocParameters {
 };
 
 template <class Parameters = NbmallocParameters>
-using Nbmalloc = NbHeap<Parameters>;
+using Nbmalloc = family::SmallOrMapped<NbSmallHeap<Parameters>>;
 
 } // namespace cairn

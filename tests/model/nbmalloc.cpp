@@ -163,7 +163,7 @@ struct NbMoves {
     using Layout = Places::Layout;
     using Mover = NbMover<Places>;
     Places places;
-    NbSegments<Layout> segments;
+    family::Segments<Layout> segments;
     NbSuperblock *superblocks[2] = {};
 
     NbMoves() {
@@ -172,7 +172,7 @@ struct NbMoves {
         }
     }
     static constexpr unsigned class_bit = log2_exact(NbSmallest::smallest);
-    static NbSuperblock *make(NbSegments<Layout> &from) {
+    static NbSuperblock *make(family::Segments<Layout> &from) {
         NbSuperblock *const s = from.take();
         s->outside.store(Layout::Reference{Layout::memory(s), 1}.bits(), std::memory_order_relaxed);
         s->moves.set_alone(NbMove{Places::outside(1), 1, nb_nowhere, 0}.word());
@@ -327,7 +327,7 @@ const model::Kernel<NbMoveSearch<2>, 3> nb_moves("nbmalloc.search.moves",
 
 /// A superblock of memory that a thread has just mapped comes into a slot that others look at.
 struct NbMoveFresh : NbMoves {
-    NbSegments<Layout> more;
+    family::Segments<Layout> more;
     NbMoveFresh() {
         move(0, 0);
         move(0, 1);
@@ -351,7 +351,7 @@ const model::Kernel<NbMoveFresh, 2> nb_fresh("nbmalloc.search.fresh",
 /// One gives a block back, or makes it longer before; the other one gets the addresses.
 template <bool Longer>
 struct NbLong {
-    NbLarge<64_KiB> large;
+    family::MappedBlocks<64_KiB> large;
     char *p = static_cast<char *>(large.malloc(16, 1));
     char *q = nullptr;
     void *moved = nullptr;
@@ -394,7 +394,7 @@ struct NbOverflow {
     static constexpr unsigned bit = Keeper::first_bit;
     static constexpr std::uint32_t capacity = 2;
     Keeper keeper;
-    NbSegments<Layout> segments;
+    family::Segments<Layout> segments;
     NbSuperblock *crowd[2] = {}, *full = nullptr;
     unsigned freed = 0, taken[4] = {};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The audit of an NbHeap that nobody uses at the moment: every superblock is in one slot, the one that its mv_info
-// names, and can be found.
+// The audit of an Nbmalloc heap that nobody uses at the moment: every superblock is in one slot, the one that its
+// mv_info names, and can be found.
 #pragma once
 
 #include <allocators/nbmalloc.hpp>
@@ -43,7 +43,7 @@ struct NbAudit {
     explicit NbAudit(Nbmalloc<Parameters> &heap) {
         std::map<const char *, int> references;
         Places *all = nullptr;
-        heap.for_each_superblock([&](Places &places, NbSuperblock &superblock) {
+        heap.small().for_each_superblock([&](Places &places, NbSuperblock &superblock) {
             all = &places;
             ++superblocks;
             char *const memory = Layout::memory(&superblock);

@@ -95,7 +95,7 @@ protected:
         }
     }
 
-    NbSegments<Layout> segments_;
+    family::Segments<Layout> segments_;
     Places places_;
     std::vector<NbSuperblock *> all_;
 };

@@ -14,11 +14,9 @@
 #pragma once
 
 #include <cairn/core/statistics.hpp>
+#include <cairn/family/heap_of_thread.hpp>
 #include <cairn/family/nbmalloc_keeper.hpp>
-#include <cairn/family/nbmalloc_segments.hpp>
-#include <cairn/platform/processors.hpp>
-#include <cairn/platform/random.hpp>
-#include <cairn/platform/thread_id.hpp>
+#include <cairn/family/segments.hpp>
 
 namespace cairn {
 
@@ -30,10 +28,13 @@ class NbSmallHeap {
 public:
     using Layout = typename Places::Layout;
 
+    static constexpr std::size_t smallest = Parameters::smallest;
+    static constexpr std::size_t largest_small = Parameters::largest_small;
+
     void *malloc(std::size_t size) {
         const unsigned bit = class_bit_of(size);
-        const unsigned heap = my_heap();
-        void *block = search(heap, bit, heap); // the processor's heap first
+        const unsigned heap = 1 + heap_of_thread_.number(); // 0 is the global one
+        void *block = search(heap, bit, heap);              // the processor's heap first
         if (CAIRN_UNLIKELY(block == nullptr)) {
             block = search(0, bit, heap); // then the global heap
         }
@@ -77,7 +78,7 @@ public:
             }
         });
         out.small_resident = out.superblocks * Layout::superblock;
-        out.heaps = processors_.load(std::memory_order_relaxed); // a number that is set once
+        out.heaps = heap_of_thread_.count();
         out.heaps_peak = out.heaps;
         out.superblocks_fresh = out.superblocks;
     }
@@ -95,17 +96,6 @@ public:
 private:
     static unsigned class_bit_of(std::size_t size) {
         return size <= Parameters::smallest ? Keeper::first_bit : log2_floor(size - 1) + 1;
-    }
-
-    /// The heap of the calling thread, by a hash of its id.
-    unsigned my_heap() {
-        unsigned count = processors_.load(std::memory_order_relaxed); // a number; nothing goes with it
-        if (CAIRN_UNLIKELY(count == 0)) {
-            count = Parameters::processors != 0 ? Parameters::processors : platform::processors();
-            count = std::min(count, Parameters::most_processors);
-            processors_.store(count, std::memory_order_relaxed);
-        }
-        return 1 + static_cast<unsigned>((platform::mix(platform::thread_id()) >> 32) * count >> 32);
     }
 
     /// Almost full superblocks first (section 3), from the group of the fullest down.
@@ -170,8 +160,8 @@ private:
     }
 
     Keeper keeper_;
-    NbSegments<Layout> segments_;
-    std::atomic<unsigned> processors_{0}; ///< the number of their heaps; 0: not asked yet
+    family::Segments<Layout> segments_;
+    family::HeapOfThread<Parameters::processors, Parameters::most_processors> heap_of_thread_;
 };
 
 } // namespace cairn

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// NBmalloc's superblock: its descriptor, and where descriptors and superblocks lie.
+// NBmalloc's superblock: its descriptor.
 //
-// Adds:    descriptor of an address and back; NbMove, the paper's mv_info.
-// Needs:   segments of 16 superblocks at multiples of their size. The first superblock of each is the room for the
-//          descriptors, which start at one of several offsets, so that not all of them want the same cache lines.
-// Keeps:   nothing in a superblock but blocks: blocks are aligned to their size, and no block is at a segment's start.
-//          A superblock has one size class for life. Neither it nor its descriptor is unmapped while the heap lives, so
+// Adds:    NbMove, the paper's mv_info; the descriptor.
+// Needs:   segment_layout.hpp, which finds the descriptor of an address.
+// Keeps:   a superblock has one size class for life. Neither it nor its descriptor is unmapped while the heap lives, so
 //          a stale reference may always be looked at.
 // Threads: any.
-// Cost:    some three instructions from a block to the descriptor.
-// Source:  NBmalloc, Fig. 3, structures superblock and move_info; section 6: 64 KiB superblocks.
+// Source:  NBmalloc, Fig. 3, structures superblock and move_info.
 #pragma once
 
+#include <cairn/family/segment_layout.hpp>
 #include <cairn/platform/double_word.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sync/ibm_freelist.hpp>
-#include <cairn/sync/tagged_pointer.hpp>
 
 namespace cairn {
 
@@ -55,40 +52,13 @@ struct alignas(2 * platform::cache_line) NbSuperblock {
     std::atomic<std::uint32_t> class_bit{0}; ///< log2 of the block size; 0: never used
 
     alignas(platform::cache_line) sync::IbmFreelist blocks;
+
+    /// What Segments keeps in the descriptor of the superblock that has the descriptors.
+    void set_mapping(std::uint64_t start, std::uint64_t length) { moves.set_alone({start, length}); }
+    platform::DoubleWord mapping() const { return {moves.low(), moves.high()}; }
 };
 
 template <std::size_t Size>
-struct NbLayout {
-    static constexpr std::size_t superblock = Size;
-    static constexpr std::size_t in_segment = 16; ///< with the one that has the descriptors
-    static constexpr std::size_t segment = in_segment * Size;
-
-    /// superblock_ref: the superblock's address and a version.
-    using Reference = sync::TaggedPointer<char, Size>;
-
-    static NbSuperblock *descriptor(const void *p) {
-        const std::uintptr_t base = align_down(address_of(p), segment);
-        return descriptors(base) + (address_of(p) - base) / Size;
-    }
-
-    static char *memory(const NbSuperblock *descriptor) {
-        const std::uintptr_t base = align_down(address_of(descriptor), segment);
-        const auto i = static_cast<std::size_t>(descriptor - descriptors(base));
-        return reinterpret_cast<char *>(base + i * Size);
-    }
-
-    static std::uint32_t capacity(unsigned class_bit) {
-        return static_cast<std::uint32_t>(Size >> class_bit);
-    }
-
-private:
-    static constexpr std::size_t array_ = in_segment * sizeof(NbSuperblock);
-    static constexpr std::size_t colours_ = Size / array_;
-    static_assert(is_power_of_two(Size) && is_power_of_two(colours_), "descriptors fit into a superblock");
-
-    static NbSuperblock *descriptors(std::uintptr_t base) {
-        return reinterpret_cast<NbSuperblock *>(base + base / segment % colours_ * array_);
-    }
-};
+using NbLayout = family::SegmentLayout<NbSuperblock, Size>;
 
 } // namespace cairn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// NBmalloc's large blocks: a mapping each.
+// Mapped blocks: large blocks, a mapping each.
 //
 // Adds:    malloc with an alignment, free, reallocate, getSize; totals.
 // Needs:   alignments that are multiples of Granule, a power of two.
@@ -13,12 +13,13 @@
 // Source:  NBmalloc, section 6: blocks of more than 32 KiB come from the operating system.
 #pragma once
 
-#include <cairn/family/nbmalloc_segments.hpp>
+#include <cairn/family/segments.hpp>
+#include <cairn/platform/fatal.hpp>
 
-namespace cairn {
+namespace cairn::family {
 
 template <std::size_t Granule>
-class NbLarge {
+class MappedBlocks {
 public:
     static bool is_large(const void *p) { return is_aligned(p, Granule); }
 
@@ -28,10 +29,10 @@ public:
         }
         const std::size_t page = platform::vm::page_size();
         const std::size_t bytes = align_up(size == 0 ? 1 : size, page);
-        NbMapping mapping = beside(page, bytes);
+        AlignedMapping mapping = beside(page, bytes);
         if (mapping.aligned == nullptr || !is_aligned(mapping.aligned, alignment)) {
             mapping.discard();
-            mapping = NbMapping::make(std::max(alignment, Granule), page, bytes);
+            mapping = AlignedMapping::make(std::max(alignment, Granule), page, bytes);
         }
         if (mapping.aligned == nullptr) {
             return nullptr;
@@ -71,9 +72,9 @@ public:
         }
         const std::size_t bytes = align_up(size == 0 ? 1 : size, page);
         live_.fetch_sub(was.bytes, std::memory_order_release); // as in free()
-        NbMapping now{head, page + bytes, static_cast<char *>(p)};
+        AlignedMapping now{head, page + bytes, static_cast<char *>(p)};
         if (!platform::vm::resize_in_place(head, was.length, page + bytes)) {
-            now = NbMapping::make(Granule, page, bytes);
+            now = AlignedMapping::make(Granule, page, bytes);
             if (now.aligned == nullptr ||
                 !platform::vm::move(head, was.length, now.aligned - page, page + bytes)) {
                 now.discard();
@@ -107,7 +108,7 @@ private:
     }
 
     /// Right below the last block, or where the last freed one was: most often there is room, and nothing to cut off.
-    NbMapping beside(std::size_t page, std::size_t bytes) {
+    AlignedMapping beside(std::size_t page, std::size_t bytes) {
         // relaxed: any address will do, the kernel says whether it is free.
         const std::uintptr_t end = hint_.load(std::memory_order_relaxed);
         if (end / 2 < bytes + page + Granule) {
@@ -115,7 +116,7 @@ private:
         }
         auto *const block = reinterpret_cast<char *>(align_down(end - bytes, Granule));
         void *const start = platform::vm::map_at(block - page, page + bytes);
-        return start == nullptr ? NbMapping{} : NbMapping{block - page, page + bytes, block};
+        return start == nullptr ? AlignedMapping{} : AlignedMapping{block - page, page + bytes, block};
     }
 
     std::atomic<std::uintptr_t> hint_{0};
@@ -123,4 +124,4 @@ private:
     std::atomic<std::size_t> blocks_{0};
 };
 
-} // namespace cairn
+} // namespace cairn::family

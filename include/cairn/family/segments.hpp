@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// NBmalloc's segments: superblocks from the operating system.
+// Segments: superblocks from the operating system, each with a descriptor apart from it.
 //
 // Adds:    take: a superblock that was never used, all zero.
-// Needs:   mappings of 16 superblocks.
+// Needs:   a Layout (segment_layout.hpp), whose descriptors are all zero at first and have `next`, an atomic pointer,
+//          and room for a mapping's extent (set_mapping, mapping).
 // Keeps:   each superblock is taken once. Segments stay mapped until the heap is destroyed.
 // Threads: any; lock-free: of two that map a segment at once one throws it away.
 // Errors:  nullptr when the kernel has no memory.
@@ -11,14 +12,16 @@
 // Source:  NBmalloc says no more than that memory comes from the operating system; this is ours.
 #pragma once
 
-#include <cairn/family/nbmalloc_superblock.hpp>
+#include <cairn/family/segment_layout.hpp>
 #include <cairn/platform/vm.hpp>
 
-namespace cairn {
+#include <atomic>
+
+namespace cairn::family {
 
 /// `bytes` at a multiple of `alignment`, `room` bytes behind the start of the mapping at least. What the mapping really
 /// is, is more when the kernel would not cut it.
-struct NbMapping {
+struct AlignedMapping {
     char *start = nullptr;
     std::size_t length = 0;
     char *aligned = nullptr;
@@ -30,14 +33,14 @@ struct NbMapping {
     }
 
     /// `alignment`, `room` and `bytes` are multiples of the page size and do not overflow together.
-    static NbMapping make(std::size_t alignment, std::size_t room, std::size_t bytes) {
+    static AlignedMapping make(std::size_t alignment, std::size_t room, std::size_t bytes) {
         const std::size_t all = alignment + room + bytes;
         auto *const start = static_cast<char *>(platform::vm::map(all));
         if (start == nullptr) {
             return {};
         }
         const std::size_t before = align_up(address_of(start) + room, alignment) - address_of(start) - room;
-        NbMapping result{start, all, start + before + room};
+        AlignedMapping result{start, all, start + before + room};
         if (before == 0 || platform::vm::unmap(start, before)) {
             result.start += before;
             result.length -= before;
@@ -51,22 +54,24 @@ struct NbMapping {
 };
 
 template <class Layout>
-class NbSegments {
+class Segments {
+    using Descriptor = typename Layout::Descriptor;
+
 public:
-    constexpr NbSegments() = default;
-    NbSegments(const NbSegments &) = delete;
-    NbSegments &operator=(const NbSegments &) = delete;
-    ~NbSegments() {
+    constexpr Segments() = default;
+    Segments(const Segments &) = delete;
+    Segments &operator=(const Segments &) = delete;
+    ~Segments() {
         // relaxed: nobody else is here any more
-        for (NbSuperblock *head = all_.load(std::memory_order_relaxed); head != nullptr;) {
-            const NbMapping mapping = mapping_of(head);
+        for (Descriptor *head = all_.load(std::memory_order_relaxed); head != nullptr;) {
+            const AlignedMapping mapping = mapping_of(head);
             char *const next = head->next.load(std::memory_order_relaxed); // lies in it
             mapping.discard();
             head = next == nullptr ? nullptr : Layout::descriptor(next);
         }
     }
 
-    NbSuperblock *take() {
+    Descriptor *take() {
         std::uint64_t now = current_.load(std::memory_order_relaxed); // relaxed: the exchanges decide
         for (;;) {
             const std::uint64_t used = now % Layout::segment;
@@ -80,7 +85,7 @@ public:
                 continue;
             }
             const std::uint64_t full = now;
-            const NbMapping mapping = NbMapping::make(Layout::segment, 0, Layout::segment);
+            const AlignedMapping mapping = AlignedMapping::make(Layout::segment, 0, Layout::segment);
             if (mapping.aligned == nullptr) {
                 now = current_.load(std::memory_order_relaxed); // as above; another thread had more luck?
                 if (now == full) {
@@ -102,7 +107,7 @@ public:
     template <class F>
     void for_each(F f) const {
         // acquire: pairs with the release in enter().
-        for (NbSuperblock *head = all_.load(std::memory_order_acquire); head != nullptr;) {
+        for (Descriptor *head = all_.load(std::memory_order_acquire); head != nullptr;) {
             for (std::size_t i = 1; i < Layout::in_segment; ++i) {
                 f(head[i]);
             }
@@ -113,10 +118,10 @@ public:
 
 private:
     /// The descriptor of the superblock that has the descriptors links the segments and has the mapping's extent.
-    void enter(const NbMapping &mapping) {
-        NbSuperblock *const head = Layout::descriptor(mapping.aligned);
-        head->moves.set_alone({address_of(mapping.start), mapping.length});
-        NbSuperblock *next = all_.load(std::memory_order_relaxed); // relaxed: the exchange decides
+    void enter(const AlignedMapping &mapping) {
+        Descriptor *const head = Layout::descriptor(mapping.aligned);
+        head->set_mapping(address_of(mapping.start), mapping.length);
+        Descriptor *next = all_.load(std::memory_order_relaxed); // relaxed: the exchange decides
         do {
             // relaxed: the release below makes it visible.
             head->next.store(next == nullptr ? nullptr : Layout::memory(next), std::memory_order_relaxed);
@@ -124,13 +129,14 @@ private:
             !all_.compare_exchange_weak(next, head, std::memory_order_release, std::memory_order_relaxed));
     }
 
-    static NbMapping mapping_of(NbSuperblock *head) {
-        return {reinterpret_cast<char *>(head->moves.low()), head->moves.high(), nullptr};
+    static AlignedMapping mapping_of(Descriptor *head) {
+        const auto extent = head->mapping();
+        return {reinterpret_cast<char *>(extent.low), extent.high, nullptr};
     }
 
     std::atomic<std::uint64_t> current_{
         0}; ///< a segment and the number of its next superblock, up to in_segment
-    std::atomic<NbSuperblock *> all_{nullptr};
+    std::atomic<Descriptor *> all_{nullptr};
 };
 
-} // namespace cairn
+} // namespace cairn::family

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT
 //
-// NbHeap: NBmalloc whole: superblocks for small blocks, mappings for large ones.
+// SmallOrMapped: a heap of superblocks for small blocks, mappings for large ones.
 //
 // Adds:    malloc, free, getSize, memalign, reallocate, malloc_zeroed, statistics.
-// Needs:   nothing below but the kernel; parameters as NbmallocParameters (allocators/nbmalloc.hpp) has them.
+// Needs:   Small: malloc, free, getSize and statistics of blocks of up to largest_small bytes, aligned to their size,
+//          in superblocks as its Layout has them. Nothing below but the kernel.
 // Keeps:   blocks are aligned to their size, up to the largest small one. Destroying the heap gives back all
 //          superblocks, and no large block that is still live.
-// Threads: any; lock-free.
+// Threads: any; lock-free if Small is.
 // Errors:  nullptr when the kernel has no memory.
-// Cost:    that of nbmalloc_small.hpp or nbmalloc_large.hpp, and a comparison.
+// Cost:    that of Small or of mapped_blocks.hpp, and a comparison.
 // Source:  NBmalloc, sections 3 and 6.
 #pragma once
 
 #include <cairn/core/move_block.hpp>
-#include <cairn/family/nbmalloc_large.hpp>
-#include <cairn/family/nbmalloc_small.hpp>
+#include <cairn/core/statistics.hpp>
+#include <cairn/family/mapped_blocks.hpp>
 
+#include <algorithm>
 #include <cstring>
 
-namespace cairn {
+namespace cairn::family {
 
-template <class Parameters>
-class NbHeap {
+template <class Small>
+class SmallOrMapped {
 public:
-    static constexpr std::size_t alignment = Parameters::smallest;
+    static constexpr std::size_t alignment = Small::smallest;
 
     void *malloc(std::size_t size) {
-        return CAIRN_LIKELY(size <= Parameters::largest_small) ? small_.malloc(size)
-                                                               : large_.malloc(granule_, size);
+        return CAIRN_LIKELY(size <= Small::largest_small) ? small_.malloc(size)
+                                                          : large_.malloc(granule_, size);
     }
 
     void free(void *p) {
@@ -44,13 +46,13 @@ public:
 
     void *memalign(std::size_t wanted, std::size_t size) {
         const std::size_t both = std::max(wanted, size);
-        return both <= Parameters::largest_small ? small_.malloc(both)
-                                                 : large_.malloc(std::max(wanted, granule_), size);
+        return both <= Small::largest_small ? small_.malloc(both)
+                                            : large_.malloc(std::max(wanted, granule_), size);
     }
 
     void *reallocate(void *p, std::size_t size) {
         const std::size_t room = getSize(p);
-        const bool large = Large::is_large(p) && size > Parameters::largest_small;
+        const bool large = Large::is_large(p) && size > Small::largest_small;
         if (void *const same = large ? large_.reallocate(p, size) : nullptr) {
             return same;
         }
@@ -70,19 +72,15 @@ public:
         out.mapped_peak = out.mapped;
     }
 
-    /// For tests, while no other thread is in the heap: f(places, superblock) for each superblock that is in use.
-    template <class F>
-    void for_each_superblock(F f) {
-        small_.for_each_superblock(f);
-    }
+    /// For tests, while no other thread is in the heap.
+    Small &small() { return small_; }
 
 private:
-    using Small = NbSmallHeap<Parameters>;
     static constexpr std::size_t granule_ = Small::Layout::segment;
-    using Large = NbLarge<granule_>;
+    using Large = MappedBlocks<granule_>;
 
     Small small_;
     Large large_;
 };
 
-} // namespace cairn
+} // namespace cairn::family
