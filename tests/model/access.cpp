@@ -313,7 +313,7 @@ struct Accesses {
 
 extern "C" {
 
-/// A volatile read of a half word: sync/ibm_freelist.hpp's look at a link that may be another one's by now, for which
+/// A volatile read of a half word: sync/block_link.hpp's look at a link that may be another one's by now, for which
 /// the compiler is told to forget the attribute that hides it from ThreadSanitizer. As on the processor, a relaxed
 /// load. The instruction that follows reads memory, so the value has to be there.
 void __tsan_volatile_read2(void *p) {

@@ -9,9 +9,8 @@
 // Keeps:   one 64-bit word holds the number of the first block, the count, and a 32-bit version that each operation
 //          increments. A compare-exchange by a thread that was delayed fails when the list has changed (the ABA
 //          problem), unless exactly 2^32 operations took place during the delay.
-//          A link is the distance from block n+1 to the next free block; so zeroed blocks are linked in order of
-//          address, and no block is touched before it is popped. The link of the last block is never followed: the
-//          count says where the list ends.
+//          Zeroed blocks are linked in order of address (block_link.hpp), and no block is touched before it is popped.
+//          The link of the last block is never followed: the count says where the list ends.
 // Threads: any; lock-free.
 // Errors:  pop() returns `none` when no block is free; in a build with assertions, a push of more blocks than the array
 //          has ends the process.
@@ -22,6 +21,7 @@
 
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/features.hpp>
+#include <cairn/sync/block_link.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -47,8 +47,7 @@ public:
     Popped pop(const char *row, unsigned shift) {
         Head old{load()};
         while (old.count != 0) {
-            const auto link = peek(row + (std::size_t{old.first} << shift));
-            const auto next = static_cast<std::uint16_t>(old.first + 1u + link);
+            const std::uint32_t next = BlockLink::next(row + (std::size_t{old.first} << shift), old.first);
             if (change(old, Head{next, old.count - 1u, old.version + 1u})) {
                 return {old.first, old.count - 1u};
             }
@@ -58,18 +57,15 @@ public:
 
     /// Puts a block first. Returns how many blocks of `capacity` are free now. (The paper's Put_Block.)
     std::uint32_t push(char *row, unsigned shift, std::uint32_t block, std::uint32_t capacity) {
-        auto &link = *reinterpret_cast<std::uint16_t *>(row + (std::size_t{block} << shift));
+        char *const freed = row + (std::size_t{block} << shift);
         Head old{load()};
         do {
             if constexpr (platform::checked) {
                 if (old.count >= capacity) {
-                    platform::fatal({"more blocks were freed than there are: ", &link});
+                    platform::fatal({"more blocks were freed than there are: ", freed});
                 }
             }
-            // relaxed: the release in change() makes the link visible to the thread that pops the block. Atomic,
-            // because other threads in pop() may read the link at the same time.
-            std::atomic_ref(link).store(static_cast<std::uint16_t>(old.first - block - 1u),
-                                        std::memory_order_relaxed);
+            BlockLink::set(freed, block, old.first); // change() releases it
         } while (!change(old, Head{block, old.count + 1u, old.version + 1u}));
         return old.count + 1u;
     }
@@ -101,12 +97,6 @@ private:
                                                       std::memory_order_acquire);
         old = done ? old : Head{bits};
         return done;
-    }
-
-    /// Reads a link. Another thread may have popped the block, and the program may be writing to it: then the version
-    /// has changed and the value read here is discarded. ThreadSanitizer must not see the read.
-    __attribute__((no_sanitize("thread"))) static std::uint16_t peek(const char *block) {
-        return *reinterpret_cast<const volatile std::uint16_t *>(block);
     }
 
     std::atomic<std::uint64_t> head_{0};
