@@ -8,6 +8,7 @@
 #include <cairn/superblock/wanted_visits.hpp>
 #include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/sync/ibm_freelist.hpp>
+#include <cairn/sync/tagged_queue.hpp>
 #include <cairn/sync/tagged_stack.hpp>
 
 using namespace cairn;
@@ -226,6 +227,174 @@ struct Pushes {
     }
 };
 const model::Kernel<Pushes, 3> pushes("stack.push_push_pop");
+
+/// Two queues, and things that go from one to the other; nodes go with them. Nodes 1 to 3 are the things', 4 and 5
+/// those that the queues begin with.
+struct Queues {
+    static constexpr unsigned things = 3;
+    static constexpr unsigned number_bits = 16;
+    using Queue = sync::TaggedQueue<Queues>;
+
+    sync::QueueNode nodes[things + 2];
+    Queue queues[2]{Queue(things + 1), Queue(things + 2)};
+    struct Element {
+        std::uint64_t node = 0; ///< of who has it
+        unsigned data = 0;
+    };
+    Element elements[things];
+    bool there[things] = {};
+
+    Queues() {
+        for (unsigned i = 0; i < things; ++i) {
+            elements[i].node = i + 1;
+        }
+    }
+    sync::QueueNode &at(std::uint64_t number) {
+        model::check(number >= 1 && number <= things + 2, "a number that no node has");
+        return nodes[number - 1];
+    }
+    void push(unsigned queue, unsigned value) {
+        ++elements[value].data;
+        queues[queue].push(*this, elements[value].node, value);
+    }
+    /// `things`: there was none.
+    unsigned pop(unsigned queue) {
+        Queue::Popped popped{};
+        if (!queues[queue].pop(*this, popped)) {
+            return things;
+        }
+        model::check(popped.value < things, "a value that nobody pushed");
+        Element &found = elements[popped.value]; // plain: who races with this is found
+        ++found.data;
+        found.node = popped.node;
+        return static_cast<unsigned>(popped.value);
+    }
+    /// All things are there, once, each with a node of its own.
+    void finish_with(unsigned expected) {
+        unsigned nodes_of_all = 0;
+        unsigned count = 0;
+        for (unsigned queue = 0; queue < 2; ++queue) {
+            for (unsigned value = pop(queue); value != things; value = pop(queue)) {
+                model::check(!there[value], "a thing twice");
+                there[value] = true;
+                nodes_of_all |= 1u << elements[value].node;
+                model::check(++count <= things, "a thing twice");
+            }
+        }
+        model::check(count == expected, "a thing is lost");
+        model::check(static_cast<unsigned>(__builtin_popcount(nodes_of_all)) == expected, "a node twice");
+    }
+};
+
+/// Who pops sees what who pushed has written, and in the order of the pushes.
+struct QueueOrder : Queues {
+    unsigned got[3] = {};
+    void thread(unsigned i) {
+        if (i == 0) {
+            push(0, 0);
+            push(0, 1);
+        } else {
+            got[0] = pop(0);
+            got[1] = pop(0);
+        }
+    }
+    void finish() {
+        model::check(got[0] == things || got[0] == 0, "not the first one first");
+        model::check(got[1] == things || got[1] == (got[0] == things ? 0u : 1u), "not the next one next");
+        finish_with(2 - (got[0] != things ? 1 : 0) - (got[1] != things ? 1 : 0));
+        model::outcome(got[1] == 1 ? "both" : got[0] == 0 || got[1] == 0 ? "one" : "none");
+    }
+};
+const model::Kernel<QueueOrder, 2> queue_order("queue.order", {.outcomes = "both, none, one"});
+
+struct QueuePushes : Queues {
+    void thread(unsigned i) { push(0, i); }
+    void finish() { finish_with(2); }
+};
+const model::Kernel<QueuePushes, 2> queue_pushes("queue.pushes");
+
+/// Each takes out what is first and puts it back behind: nodes come back to the queue (ABA).
+template <unsigned Had, unsigned Threads>
+struct QueueAgain : Queues {
+    QueueAgain() {
+        for (unsigned i = 0; i < Had; ++i) {
+            push(0, i);
+        }
+    }
+    void thread(unsigned) {
+        const unsigned value = pop(0);
+        model::check(value != things || Had < Threads, "there is one, and it is not found");
+        if (value != things) {
+            push(0, value);
+        }
+    }
+    void finish() { finish_with(Had); }
+};
+const model::Kernel<QueueAgain<1, 2>, 2> queue_again_1("queue.again.one");
+const model::Kernel<QueueAgain<2, 2>, 2> queue_again_2("queue.again");
+const model::Kernel<QueueAgain<2, 3>, 3> queue_again_3("queue.again.three",
+                                                       {.executions = 500'000, .short_executions = 10'000});
+
+/// Into the other queue: who has an old tail must not link its node there.
+struct QueueOther : Queues {
+    QueueOther() { push(0, 0); }
+    void thread(unsigned i) {
+        if (i == 0) {
+            push(0, 1);
+            return;
+        }
+        push(0, 2); // so that the node leaves that thread 0 may have seen as the last one
+        for (int k = 0; k < 2; ++k) {
+            if (const unsigned value = pop(0); value != things) {
+                push(1, value);
+            }
+        }
+    }
+    void finish() {
+        unsigned in_the_other = 0;
+        queues[1].for_each(*this, [&](std::uint64_t value) { in_the_other |= 1u << value; });
+        model::check(in_the_other == 5 || in_the_other == 3, "not the first two are in the other queue");
+        model::outcome(in_the_other == 5 ? "its own" : "another's");
+        finish_with(3);
+    }
+};
+const model::Kernel<QueueOther, 2> queue_other("queue.other", {.outcomes = "another's, its own"});
+
+/// The tail is behind, and who pops knows an even older one: the head must not pass it, or a node that has left comes
+/// in behind itself.
+struct QueueBehind : Queues {
+    void thread(unsigned i) {
+        if (i == 0) {
+            push(0, 0);
+            push(0, 1);
+            return;
+        }
+        const unsigned value = pop(0);
+        if (i == 2 && value != things) {
+            push(0, value);
+        }
+        had[i - 1] = value != things;
+    }
+    bool had[2] = {};
+    void finish() { finish_with(had[0] ? 1 : 2); }
+};
+const model::Kernel<QueueBehind, 3> queue_behind("queue.behind",
+                                                 {.executions = 500'000, .short_executions = 20'000});
+
+/// Two push and one pops.
+struct QueueBusy : Queues {
+    QueueBusy() { push(0, 2); }
+    void thread(unsigned i) {
+        if (i < 2) {
+            push(0, i);
+        } else if (const unsigned value = pop(0); value != things) {
+            push(1, value);
+        }
+    }
+    void finish() { finish_with(3); }
+};
+const model::Kernel<QueueBusy, 3> queue_busy("queue.busy",
+                                             {.executions = 500'000, .short_executions = 10'000});
 
 /// The free list of a superblock: blocks of 16 bytes, whose first bytes the program writes to once it has them.
 struct Blocks {

@@ -36,6 +36,10 @@ weaker = {
 broken = [
     ("sync/tagged_pointer.hpp", "return {pointer, tag() + 1};", "return {pointer, tag()};", "the version stays", ["lists"]),
     ("sync/ibm_freelist.hpp", "old.version + 1u", "old.version", "the version stays", ["lists"]),
+    ("sync/tagged_queue.hpp", "((word >> bits_) + 1)", "(word >> bits_)", "the version stays", ["lists"]),
+    ("sync/tagged_queue.hpp", "if (tail != tail_.load(std::memory_order_relaxed))", "if (false)", "no second look at the tail", ["lists"]),
+    ("sync/tagged_queue.hpp", "if (head != head_.load(std::memory_order_relaxed))", "if (false)", "no second look at the head", ["lists"]),
+    ("sync/tagged_queue.hpp", "if (number(head) == number(tail))", "if (false)", "the head passes the tail", ["lists"]),
     ("sync/presence.hpp", "if (owner_passes_fence() && hazard_", "if (hazard_", "no first heavy fence", ["presence"]),
     ("sync/presence.hpp", "std::atomic_thread_fence(std::memory_order_seq_cst); // Dekker pair with owner_passes_fence()", "",
      "no fence of the owner where there is no heavy one", ["presence"]),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What sync/ and platform/ have for lock-free structures: the double word, tagged pointers, the stack, the free list.
+// What sync/ and platform/ have for lock-free structures: the double word, tagged pointers, the stack, the queue, the
+// free list.
 #include <cairn/platform/double_word.hpp>
 #include <cairn/sync/ibm_freelist.hpp>
+#include <cairn/sync/tagged_queue.hpp>
 #include <cairn/sync/tagged_stack.hpp>
 
 #include <gtest/gtest.h>
@@ -111,6 +113,78 @@ TEST(TaggedStack, GivesEachToOne) {
         ++count;
     }
     EXPECT_EQ(count, nodes.size());
+}
+
+/// Values 0 to 7, two queues, and a node for each of these.
+struct Queues {
+    static constexpr unsigned number_bits = 32;
+    static constexpr std::uint64_t values = 8;
+    sync::QueueNode &at(std::uint64_t number) { return nodes.at(number - 1); }
+    void push(unsigned queue, std::uint64_t value) { queues.at(queue).push(*this, node_of.at(value), value); }
+    /// False: there was none.
+    bool pop(unsigned queue, std::uint64_t &value) {
+        sync::TaggedQueue<Queues>::Popped popped{};
+        const bool found = queues.at(queue).pop(*this, popped);
+        if (found) {
+            value = popped.value;
+            node_of.at(value) = popped.node;
+        }
+        return found;
+    }
+
+    std::array<sync::QueueNode, 10> nodes;
+    std::array<std::uint64_t, values> node_of{1, 2, 3, 4, 5, 6, 7, 8};
+    std::array<sync::TaggedQueue<Queues>, 2> queues{sync::TaggedQueue<Queues>(9),
+                                                    sync::TaggedQueue<Queues>(10)};
+};
+
+TEST(TaggedQueue, IsFirstInFirstOut) {
+    Queues all;
+    std::uint64_t value = 0;
+    EXPECT_FALSE(all.pop(0, value));
+    for (unsigned round = 0; round < 3; ++round) {
+        for (std::uint64_t i = 0; i < Queues::values; ++i) {
+            all.push(0, i);
+        }
+        for (std::uint64_t i = 0; i < Queues::values; ++i) {
+            ASSERT_TRUE(all.pop(0, value));
+            EXPECT_EQ(value, i);
+            all.push(1, value); // with the node of another one
+        }
+        EXPECT_FALSE(all.pop(0, value));
+        std::uint64_t expected = 0;
+        all.queues[1].for_each(all, [&](std::uint64_t v) { EXPECT_EQ(v, expected++); });
+        EXPECT_EQ(expected, Queues::values);
+        while (all.pop(1, value)) {
+        }
+    }
+}
+
+/// Values and nodes go from queue to queue.
+TEST(TaggedQueue, GivesEachToOne) {
+    Queues all;
+    for (std::uint64_t i = 0; i < Queues::values; ++i) {
+        all.push(i % 2, i);
+    }
+    std::array<std::atomic<int>, Queues::values> holders{};
+    in_threads(4, [&](unsigned t) {
+        for (unsigned i = 0; i < steps; ++i) {
+            std::uint64_t value = 0;
+            if (all.pop((i + t) % 2, value)) {
+                ASSERT_EQ(holders[value].fetch_add(1), 0);
+                holders[value].fetch_sub(1);
+                all.push(i / 2 % 2, value);
+            }
+        }
+    });
+    std::uint64_t found = 0;
+    for (unsigned queue = 0; queue < 2; ++queue) {
+        for (std::uint64_t value = 0; all.pop(queue, value);) {
+            EXPECT_EQ(holders[value].fetch_add(1), 0);
+            ++found;
+        }
+    }
+    EXPECT_EQ(found, Queues::values);
 }
 
 class IbmFreelistTest : public testing::Test {
