@@ -27,6 +27,7 @@ DOCUMENTS = {
 }
 OTHERS = {
     "nbmalloc": "NBmalloc",
+    "michael": "Michael's lock-free allocator",
     "wen-deng": "Wen and Deng's Hoard",
     "wen-deng-apart": "the same, links apart",
     "kingsley": "Kingsley, one lock",
