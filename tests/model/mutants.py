@@ -22,7 +22,7 @@ import tempfile
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 
-programs = ["presence", "lists", "flagship", "runs", "heaps", "family", "nbmalloc", "process"]
+programs = ["presence", "lists", "flagship", "runs", "heaps", "family", "nbmalloc", "michael", "process"]
 orders = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"]
 kinds = ["load", "store", "update", "failure", "fence"]
 weaker = {
@@ -158,6 +158,13 @@ broken = [
     ("family/lkmalloc_free_lists.hpp", "|| !stays_busy(block.end())", "", "no look at the neighbour on the right", ["family"]),
     ("family/lkmalloc_free_lists.hpp", "footer_before(block.start).state() != State::busy ||", "", "no look at the neighbour on the left", ["family"]),
     ("family/nbmalloc_move.hpp", "if (from == to)", "if (false)", "a move to where it is", ["nbmalloc"]),
+    ("family/michael_credits.hpp", "now.tag += 1;", "", "the tag stays", ["michael"]),
+    ("family/michael_credits.hpp", "before != 0 && i < capacity", "false", "another class has the links of the one before", ["michael"]),
+    ("family/michael_credits.hpp", "            superblock.anchor.store(all.bits(), std::memory_order_relaxed);\n", "",
+     "a new superblock that is not needed is retired as active", ["michael"]),
+    ("family/michael_credits.hpp", "then.count += credits;", "", "credits do not come back", ["michael"]),
+    ("family/michael_places.hpp", "} else if (superblock.is_empty()) {", "} else if (true) {", "no second look at what became empty", ["michael"]),
+    ("family/michael_queues.hpp", "superblock.node.store(popped.node, std::memory_order_relaxed);", "", "a superblock keeps its node", ["michael"]),
 ]
 
 Operation = collections.namedtuple("Operation", "file first last code orders")  # orders: kind to order
