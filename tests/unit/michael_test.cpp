@@ -193,12 +193,12 @@ TEST_F(MichaelBlocks, AnEmptyOneInTheQueueIsRetiredWhenItsTurnComes) {
         heap.free(blocks.back());
         blocks.pop_back();
     }
-    free_all(all[1]); // queue: 0 1 2, slot: 3. The look from the front ends at 0, which goes to the end.
+    free_all(all[2]); // queue: 0 1 2, slot: 3. The look from the front ends at 0 and 1, which go to the end.
     MichaelBlocks::Audit now = audit();
     EXPECT_EQ(now.retired, 0u);
     EXPECT_EQ(now.empty_and_not_retired, 1u);
     EXPECT_EQ(now.queued, 3u);
-    free_all(all[2]); // queue: 1 2 0
+    free_all(all[0]); // queue: 2 0 1
     now = audit();
     EXPECT_EQ(now.retired, 2u);
     EXPECT_EQ(now.empty_and_not_retired, 0u);
@@ -208,19 +208,49 @@ TEST_F(MichaelBlocks, AnEmptyOneInTheQueueIsRetiredWhenItsTurnComes) {
 }
 
 TEST_F(MichaelBlocks, MallocPassesOverEmptyOnes) {
-    std::vector<void *> first = fill();
-    std::vector<void *> second = fill();
-    std::vector<void *> third = fill();
-    for (auto *const blocks : {&first, &second, &third}) {
-        heap.free(blocks->back());
-        blocks->pop_back();
+    std::vector<std::vector<void *>> all;
+    for (int i = 0; i < 4; ++i) {
+        all.push_back(fill());
     }
-    free_all(second); // queue: 0 1, slot: 2; so 0 goes to the end
-    EXPECT_EQ(Layout::descriptor(malloc()), Layout::descriptor(third[0]));
-    EXPECT_EQ(Layout::descriptor(malloc()), Layout::descriptor(first[0]));
-    MichaelBlocks::Audit now = audit();
+    for (auto &blocks : all) {
+        heap.free(blocks.back());
+        blocks.pop_back();
+    }
+    free_all(all[2]); // slot: 3, queue: 2 0 1
+    EXPECT_EQ(Layout::descriptor(malloc()), Layout::descriptor(all[3][0]));
+    EXPECT_EQ(Layout::descriptor(malloc()), Layout::descriptor(all[0][0]));
+    const MichaelBlocks::Audit now = audit();
     EXPECT_EQ(now.retired, 1u);
     EXPECT_EQ(now.full, 2u);
+}
+
+/// Whichever of a queue become empty.
+TEST_F(MichaelBlocks, NoMoreThanHalfOfAQueueIsEmpty) {
+    std::mt19937 random(3);
+    for (int round = 0; round < 20; ++round) {
+        std::map<MichaelSuperblock *, std::vector<void *>> partial;
+        const auto count = static_cast<unsigned>(2 + random() % 20);
+        std::vector<std::vector<void *>> all;
+        for (unsigned i = 0; i <= count; ++i) {
+            all.push_back(fill(32_KiB));
+        }
+        for (auto &blocks : all) {
+            heap.free(blocks.back());
+            blocks.pop_back();
+            partial[Layout::descriptor(blocks[0])] = blocks;
+        }
+        for (unsigned i = 0; i < count; ++i) { // the last of the queue, or any one
+            std::vector<MichaelSuperblock *> queue;
+            heap.places().for_each(
+                [](auto...) {}, [&](unsigned, MichaelSuperblock &s) { queue.push_back(&s); }, [](auto &) {});
+            std::erase_if(queue, [](MichaelSuperblock *s) { return s->is_empty(); });
+            free_all(partial[round % 2 == 0 ? queue.back() : queue[random() % queue.size()]]);
+            const MichaelBlocks::Audit now = audit();
+            ASSERT_LE(2 * now.empty_and_not_retired, now.queued);
+        }
+        free_all(all.back());
+        ASSERT_EQ(audit().superblocks, audit().retired);
+    }
 }
 
 /// Who has freed the last block was delayed: the superblock was retired and came back, to the same slot.

@@ -97,9 +97,9 @@ public:
                     }
                 }
             }
-            const MichaelSuperblock *const first = drop_of_queue(c);
+            const MichaelSuperblock *const first = turn(c);
             for (unsigned i = 0; first != nullptr && i < most_looked_at_; ++i) {
-                if (drop_of_queue(c) == first) {
+                if (turn(c) == first) {
                     break; // once round
                 }
             }
@@ -146,9 +146,9 @@ private:
         std::atomic<std::uint64_t> active{0};
         std::atomic<char *> partial{nullptr};
     };
-    /// ListRemoveEmptyDesc: retires empty ones up to the first that is not, which goes to the end. So no more than half
-    /// of a queue is empty. Returns that one; nullptr: the queue has ended.
-    MichaelSuperblock *drop_of_queue(unsigned size_class) {
+    /// Retires empty ones up to the first that is not, which goes to the end. Returns that one; nullptr: the queue has
+    /// ended.
+    MichaelSuperblock *turn(unsigned size_class) {
         while (MichaelSuperblock *const superblock = queues_.get(size_class)) {
             if (!superblock->is_empty()) {
                 queues_.put(size_class, *superblock);
@@ -157,6 +157,14 @@ private:
             retire(*superblock);
         }
         return nullptr;
+    }
+
+    /// ListRemoveEmptyDesc. Two go to the end for each that becomes empty, so no more than half of a queue does; with
+    /// one nearly all of it could.
+    void drop_of_queue(unsigned size_class) {
+        if (turn(size_class) != nullptr) {
+            turn(size_class);
+        }
     }
 
     static std::atomic<char *> &link_of(char *memory) { return Layout::descriptor(memory)->next; }
