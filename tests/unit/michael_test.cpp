@@ -42,7 +42,7 @@ constexpr std::uint32_t capacity = 64;
 template <class Small>
 class MichaelTest : public testing::Test {
 protected:
-    void *malloc(std::size_t bytes = size) { return heap.malloc(bytes); }
+    void *malloc(std::size_t bytes = size) { return heap_.malloc(bytes); }
 
     /// A full superblock's blocks, from a heap without a free block of the class.
     std::vector<void *> fill(std::size_t bytes = size) {
@@ -58,19 +58,19 @@ protected:
     }
     void free_all(std::vector<void *> &blocks) {
         for (void *const p : blocks) {
-            heap.free(p);
+            heap_.free(p);
         }
         blocks.clear();
     }
 
     static MichaelAnchor anchor(const void *p) { return Layout::descriptor(p)->look(); }
-    Layout::Reference active(unsigned c = size_class) { return heap.places().active_now(0, c); }
+    Layout::Reference active(unsigned c = size_class) { return heap_.places().active_now(0, c); }
 
     using Audit = test::MichaelAudit<Small>;
-    Audit audit() { return Audit(heap); }
+    Audit audit() { return Audit(heap_); }
     void TearDown() override { audit(); }
 
-    Small heap;
+    Small heap_;
 };
 using MichaelBlocks = MichaelTest<MichaelSmallHeap<OneHeap>>;
 using MichaelLimits = MichaelTest<MichaelSmallHeap<OneHeap, Limited<4>>>;
@@ -111,10 +111,10 @@ TEST_F(MichaelBlocks, ABlockCostsACreditAndTheLastOneBringsMore) {
 TEST_F(MichaelBlocks, AFreeIntoTheActiveOneLeavesTheCredits) {
     void *const p = malloc();
     void *const q = malloc();
-    heap.free(p);
+    heap_.free(p);
     EXPECT_EQ(anchor(q).state, MichaelState::active);
     EXPECT_EQ(anchor(q).count, capacity - OneHeap::most_credits);
-    heap.free(q);
+    heap_.free(q);
     EXPECT_EQ(anchor(q).state, MichaelState::active) << "who has credits is not empty";
     EXPECT_EQ(audit().live, 0u);
     EXPECT_EQ(malloc(), q) << "last freed, first taken";
@@ -124,7 +124,7 @@ TEST_F(MichaelBlocks, AFullOneIsNowhereAndItsFirstFreePutsItIntoTheSlot) {
     std::vector<void *> blocks = fill();
     EXPECT_TRUE(active().is_null());
     EXPECT_EQ(audit().full, 1u);
-    heap.free(blocks.back());
+    heap_.free(blocks.back());
     EXPECT_EQ(anchor(blocks[0]).state, MichaelState::partial);
     EXPECT_EQ(anchor(blocks[0]).count, 1u);
     EXPECT_EQ(audit().in_slots, 1u);
@@ -136,7 +136,7 @@ TEST_F(MichaelBlocks, AFullOneIsNowhereAndItsFirstFreePutsItIntoTheSlot) {
 TEST_F(MichaelBlocks, APartlyFilledOneBecomesActiveWithWhatItHas) {
     std::vector<void *> blocks = fill();
     for (int i = 0; i < 5; ++i) {
-        heap.free(blocks.back());
+        heap_.free(blocks.back());
         blocks.pop_back();
     }
     void *const p = malloc();
@@ -152,7 +152,7 @@ TEST_F(MichaelBlocks, TheSlotHasTheLastOneAndTheQueueTheOthersInOrder) {
         all.push_back(fill());
     }
     for (auto &blocks : all) {
-        heap.free(blocks.back());
+        heap_.free(blocks.back());
         blocks.pop_back();
     }
     MichaelBlocks::Audit now = audit();
@@ -174,7 +174,7 @@ TEST_F(MichaelBlocks, TheLastFreeOfAPartlyFilledOneRetiresItForAnyClass) {
     std::vector<void *> others = fill(64);
     EXPECT_EQ(Layout::descriptor(others[0]), superblock);
     EXPECT_EQ(audit().superblocks, 1u);
-    EXPECT_EQ(heap.getSize(others[0]), 64u);
+    EXPECT_EQ(heap_.getSize(others[0]), 64u);
     free_all(others);
     others = fill(32_KiB);
     EXPECT_EQ(Layout::descriptor(others[0]), superblock);
@@ -190,7 +190,7 @@ TEST_F(MichaelBlocks, AnEmptyOneInTheQueueIsRetiredWhenItsTurnComes) {
         all.push_back(fill());
     }
     for (auto &blocks : all) {
-        heap.free(blocks.back());
+        heap_.free(blocks.back());
         blocks.pop_back();
     }
     free_all(all[2]); // queue: 0 1 2, slot: 3. The look from the front ends at 0 and 1, which go to the end.
@@ -213,7 +213,7 @@ TEST_F(MichaelBlocks, MallocPassesOverEmptyOnes) {
         all.push_back(fill());
     }
     for (auto &blocks : all) {
-        heap.free(blocks.back());
+        heap_.free(blocks.back());
         blocks.pop_back();
     }
     free_all(all[2]); // slot: 3, queue: 2 0 1
@@ -235,13 +235,13 @@ TEST_F(MichaelBlocks, NoMoreThanHalfOfAQueueIsEmpty) {
             all.push_back(fill(32_KiB));
         }
         for (auto &blocks : all) {
-            heap.free(blocks.back());
+            heap_.free(blocks.back());
             blocks.pop_back();
             partial[Layout::descriptor(blocks[0])] = blocks;
         }
         for (unsigned i = 0; i < count; ++i) { // the last of the queue, or any one
             std::vector<MichaelSuperblock *> queue;
-            heap.places().for_each(
+            heap_.places().for_each(
                 [](auto...) {}, [&](unsigned, MichaelSuperblock &s) { queue.push_back(&s); }, [](auto &) {});
             std::erase_if(queue, [](MichaelSuperblock *s) { return s->is_empty(); });
             free_all(partial[round % 2 == 0 ? queue.back() : queue[random() % queue.size()]]);
@@ -256,11 +256,11 @@ TEST_F(MichaelBlocks, NoMoreThanHalfOfAQueueIsEmpty) {
 /// Who has freed the last block was delayed: the superblock was retired and came back, to the same slot.
 TEST_F(MichaelBlocks, WhatHasComeBackWithLiveBlocksIsNotRetired) {
     std::vector<void *> blocks = fill();
-    heap.free(blocks.back());
+    heap_.free(blocks.back());
     blocks.pop_back();
     MichaelSuperblock &superblock = *Layout::descriptor(blocks[0]);
     ASSERT_EQ(superblock.look().state, MichaelState::partial);
-    heap.places().drop(superblock, 0, size_class);
+    heap_.places().drop(superblock, 0, size_class);
     MichaelBlocks::Audit now = audit();
     EXPECT_EQ(now.retired, 0u);
     EXPECT_EQ(now.in_slots, 1u);
@@ -274,7 +274,7 @@ TEST_F(MichaelLimits, WhenMemoryEndsTheAnswerIsNullptrAndABlockThatIsFreedIsFoun
     }
     EXPECT_EQ(malloc(), nullptr);
     EXPECT_EQ(malloc(8), nullptr);
-    heap.free(all[1][5]);
+    heap_.free(all[1][5]);
     EXPECT_EQ(malloc(), all[1][5]);
     EXPECT_EQ(malloc(), nullptr);
     free_all(all[2]);
@@ -284,11 +284,11 @@ TEST_F(MichaelLimits, WhenMemoryEndsTheAnswerIsNullptrAndABlockThatIsFreedIsFoun
 
 /// Superblocks that were in somebody's hands when they became empty, and are in slot or queue now.
 TEST_F(MichaelLimits, WhenMemoryEndsEmptyOnesAreTakenOutOfSlotsAndQueues) {
-    MichaelPlaces<OneHeap> &places = heap.places();
+    MichaelPlaces<OneHeap> &places = heap_.places();
     std::vector<std::vector<void *>> all;
     for (int i = 0; i < 4; ++i) {
         all.push_back(fill());
-        heap.free(all.back().back());
+        heap_.free(all.back().back());
         all.back().pop_back();
         ASSERT_EQ(places.get(0, size_class), Layout::descriptor(all.back()[0]));
     }
@@ -323,10 +323,10 @@ TEST_F(MichaelBlocks, MoreFreesThanBlocksAreCaught) {
     if constexpr (platform::checked) {
         std::vector<void *> blocks = fill();
         void *const p = blocks[0];
-        heap.free(blocks.back());
+        heap_.free(blocks.back());
         blocks.pop_back();
         free_all(blocks);
-        EXPECT_DEATH(heap.free(p), "more blocks were freed than there are");
+        EXPECT_DEATH(heap_.free(p), "more blocks were freed than there are");
     }
 }
 
@@ -336,12 +336,12 @@ TEST_F(MichaelBlocks, StatisticsAgreeWithTheAudit) {
     for (int i = 0; i < 20000; ++i) {
         void *&p = blocks[random() % blocks.size()];
         if (p != nullptr) {
-            heap.free(p);
+            heap_.free(p);
         }
         p = malloc(random() % 700);
     }
     Statistics now;
-    heap.statistics(now);
+    heap_.statistics(now);
     MichaelBlocks::Audit found = audit();
     std::uint64_t live = 0;
     std::uint64_t bytes = 0;
@@ -356,10 +356,10 @@ TEST_F(MichaelBlocks, StatisticsAgreeWithTheAudit) {
     EXPECT_EQ(now.superblocks_fresh, found.superblocks);
     EXPECT_EQ(now.superblocks + found.retired + found.empty_and_not_retired, found.superblocks);
     for (void *const p : blocks) {
-        heap.free(p != nullptr ? p : malloc(8));
+        heap_.free(p != nullptr ? p : malloc(8));
     }
     now = {};
-    heap.statistics(now);
+    heap_.statistics(now);
     EXPECT_EQ(now.live(), 0u);
     EXPECT_EQ(audit().full, 0u);
 }
