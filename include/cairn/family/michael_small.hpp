@@ -15,7 +15,7 @@
 #pragma once
 
 #include <cairn/core/statistics.hpp>
-#include <cairn/family/heap_of_thread.hpp>
+#include <cairn/family/heap_of_processor.hpp>
 #include <cairn/family/michael_credits.hpp>
 #include <cairn/family/segments.hpp>
 #include <cairn/platform/fatal.hpp>
@@ -34,7 +34,7 @@ public:
     static constexpr std::size_t smallest = Parameters::smallest;
     static constexpr std::size_t largest_small = Parameters::largest_small;
 
-    void *malloc(std::size_t size) { return malloc_in(heap_of_thread_.number(), Classes::class_of(size)); }
+    void *malloc(std::size_t size) { return malloc_in(heap_of_processor_.number(), Classes::class_of(size)); }
 
     /// The same in the heap of that number.
     CAIRN_INLINE void *malloc_in(unsigned heap, unsigned size_class) {
@@ -118,7 +118,7 @@ public:
         }
         out.small_resident = out.superblocks_fresh * Layout::superblock;
         out.free_dirty = (out.superblocks_fresh - out.superblocks) * Layout::superblock;
-        out.heaps = heap_of_thread_.count();
+        out.heaps = heap_of_processor_.count();
         out.heaps_peak = out.heaps;
     }
 
@@ -163,7 +163,7 @@ private:
 
     MichaelCredits<Parameters> credits_;
     Supply supply_;
-    family::HeapOfThread<Parameters::processors, Parameters::most_processors> heap_of_thread_;
+    family::HeapOfProcessor<Parameters::processors, Parameters::most_processors> heap_of_processor_;
 };
 
 } // namespace cairn

@@ -14,7 +14,7 @@
 #pragma once
 
 #include <cairn/core/statistics.hpp>
-#include <cairn/family/heap_of_thread.hpp>
+#include <cairn/family/heap_of_processor.hpp>
 #include <cairn/family/nbmalloc_keeper.hpp>
 #include <cairn/family/segments.hpp>
 
@@ -33,8 +33,8 @@ public:
 
     void *malloc(std::size_t size) {
         const unsigned bit = class_bit_of(size);
-        const unsigned heap = 1 + heap_of_thread_.number(); // 0 is the global one
-        void *block = search(heap, bit, heap);              // the processor's heap first
+        const unsigned heap = 1 + heap_of_processor_.number(); // 0 is the global one
+        void *block = search(heap, bit, heap);                 // the processor's heap first
         if (CAIRN_UNLIKELY(block == nullptr)) {
             block = search(0, bit, heap); // then the global heap
         }
@@ -78,7 +78,7 @@ public:
             }
         });
         out.small_resident = out.superblocks * Layout::superblock;
-        out.heaps = heap_of_thread_.count();
+        out.heaps = heap_of_processor_.count();
         out.heaps_peak = out.heaps;
         out.superblocks_fresh = out.superblocks;
     }
@@ -161,7 +161,7 @@ private:
 
     Keeper keeper_;
     family::Segments<Layout> segments_;
-    family::HeapOfThread<Parameters::processors, Parameters::most_processors> heap_of_thread_;
+    family::HeapOfProcessor<Parameters::processors, Parameters::most_processors> heap_of_processor_;
 };
 
 } // namespace cairn

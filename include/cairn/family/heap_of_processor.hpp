@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap of a thread: one number of as many as there are processors.
+// Heap of a processor: one number of as many as there are processors.
 //
-// Adds:    the number of the calling thread's heap, below Most; how many there are.
+// Adds:    the number of the heap that the calling thread uses, below Most; how many there are.
 // Needs:   Count heaps; 0: as many as the process has processors, but Most at most.
 // Keeps:   a thread has the same number all its life.
 // Threads: any.
@@ -20,7 +20,7 @@
 namespace cairn::family {
 
 template <unsigned Count, unsigned Most>
-class HeapOfThread {
+class HeapOfProcessor {
 public:
     unsigned number() {
         unsigned count = count_.load(std::memory_order_relaxed); // a number; nothing goes with it
