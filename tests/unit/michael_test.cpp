@@ -56,6 +56,18 @@ protected:
         EXPECT_EQ(anchor(blocks[0]).state, MichaelState::full);
         return blocks;
     }
+    /// So many superblocks, filled one after the other; then of each in the same order one block is freed.
+    std::vector<std::vector<void *>> fill_and_free_one_each(unsigned count, std::size_t bytes = size) {
+        std::vector<std::vector<void *>> all;
+        for (unsigned i = 0; i < count; ++i) {
+            all.push_back(fill(bytes));
+        }
+        for (auto &blocks : all) {
+            heap_.free(blocks.back());
+            blocks.pop_back();
+        }
+        return all;
+    }
     void free_all(std::vector<void *> &blocks) {
         for (void *const p : blocks) {
             heap_.free(p);
@@ -147,14 +159,7 @@ TEST_F(MichaelBlocks, APartlyFilledOneBecomesActiveWithWhatItHas) {
 }
 
 TEST_F(MichaelBlocks, TheSlotHasTheLastOneAndTheQueueTheOthersInOrder) {
-    std::vector<std::vector<void *>> all;
-    for (int i = 0; i < 5; ++i) {
-        all.push_back(fill());
-    }
-    for (auto &blocks : all) {
-        heap_.free(blocks.back());
-        blocks.pop_back();
-    }
+    std::vector<std::vector<void *>> all = fill_and_free_one_each(5);
     MichaelBlocks::Audit now = audit();
     EXPECT_EQ(now.in_slots, 1u);
     EXPECT_EQ(now.queued, 4u);
@@ -185,14 +190,7 @@ TEST_F(MichaelBlocks, TheLastFreeOfAPartlyFilledOneRetiresItForAnyClass) {
 }
 
 TEST_F(MichaelBlocks, AnEmptyOneInTheQueueIsRetiredWhenItsTurnComes) {
-    std::vector<std::vector<void *>> all;
-    for (int i = 0; i < 4; ++i) {
-        all.push_back(fill());
-    }
-    for (auto &blocks : all) {
-        heap_.free(blocks.back());
-        blocks.pop_back();
-    }
+    std::vector<std::vector<void *>> all = fill_and_free_one_each(4);
     free_all(all[2]); // queue: 0 1 2, slot: 3. The look from the front ends at 0 and 1, which go to the end.
     MichaelBlocks::Audit now = audit();
     EXPECT_EQ(now.retired, 0u);
@@ -208,14 +206,7 @@ TEST_F(MichaelBlocks, AnEmptyOneInTheQueueIsRetiredWhenItsTurnComes) {
 }
 
 TEST_F(MichaelBlocks, MallocPassesOverEmptyOnes) {
-    std::vector<std::vector<void *>> all;
-    for (int i = 0; i < 4; ++i) {
-        all.push_back(fill());
-    }
-    for (auto &blocks : all) {
-        heap_.free(blocks.back());
-        blocks.pop_back();
-    }
+    std::vector<std::vector<void *>> all = fill_and_free_one_each(4);
     free_all(all[2]); // slot: 3, queue: 2 0 1
     EXPECT_EQ(Layout::descriptor(malloc()), Layout::descriptor(all[3][0]));
     EXPECT_EQ(Layout::descriptor(malloc()), Layout::descriptor(all[0][0]));
@@ -230,13 +221,8 @@ TEST_F(MichaelBlocks, NoMoreThanHalfOfAQueueIsEmpty) {
     for (int round = 0; round < 20; ++round) {
         std::map<MichaelSuperblock *, std::vector<void *>> partial;
         const auto count = static_cast<unsigned>(2 + random() % 20);
-        std::vector<std::vector<void *>> all;
-        for (unsigned i = 0; i <= count; ++i) {
-            all.push_back(fill(32_KiB));
-        }
-        for (auto &blocks : all) {
-            heap_.free(blocks.back());
-            blocks.pop_back();
+        std::vector<std::vector<void *>> all = fill_and_free_one_each(count + 1, 32_KiB);
+        for (const auto &blocks : all) {
             partial[Layout::descriptor(blocks[0])] = blocks;
         }
         for (unsigned i = 0; i < count; ++i) { // the last of the queue, or any one
