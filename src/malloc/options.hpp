@@ -17,7 +17,7 @@ namespace cairn {
 
 /// For which memory the kernel is asked for huge pages.
 enum class HugePages : unsigned char {
-    off,    ///< none: the system's own setting decides
+    off,    ///< not asked: the system's own setting decides
     growth, ///< fresh runs, one page at a time, while a large process grows
     dense,  ///< huge blocks too
     always  ///< all memory

@@ -134,7 +134,7 @@ std::size_t trim(std::size_t keep) noexcept {
 }
 
 void apply(const Options &options) noexcept {
-    constexpr HugePageUse uses[] = {HugePageUse::none, HugePageUse::growth, HugePageUse::dense,
+    constexpr HugePageUse uses[] = {HugePageUse::system, HugePageUse::growth, HugePageUse::dense,
                                     HugePageUse::everywhere};
     heap.levels().runs().space().use_huge_pages(uses[static_cast<unsigned>(options.huge_pages)]);
     heap.levels().registry().set_small_process(heap.levels().runs(), purger::start_at);
@@ -155,6 +155,7 @@ bool binds_deeply() noexcept {
 void started() noexcept {
     purger::loaded();
     watch_forks();
+    heap.levels().runs().space().set_unasked(platform::vm::gives_huge_pages_unasked());
 }
 
 } // namespace cairn::process_heap

@@ -167,15 +167,42 @@ TEST(AddressSpace, AsksForHugePagesWhereItIsTold) {
         GTEST_SKIP() << "a kernel without huge pages";
     }
     for (const auto &[use, dense, wanted] :
-         {std::tuple{HugePageUse::none, true, false}, std::tuple{HugePageUse::growth, true, false},
-          std::tuple{HugePageUse::dense, false, false}, std::tuple{HugePageUse::dense, true, true},
-          std::tuple{HugePageUse::everywhere, false, true}}) {
+         {std::tuple{HugePageUse::system, true, false}, std::tuple{HugePageUse::none, true, false},
+          std::tuple{HugePageUse::growth, true, false}, std::tuple{HugePageUse::dense, false, false},
+          std::tuple{HugePageUse::dense, true, true}, std::tuple{HugePageUse::everywhere, false, true}}) {
         space.use_huge_pages(use);
         void *const p = space.take(window_size, dense);
         ASSERT_NE(p, nullptr);
         EXPECT_EQ(test::flags_of(p).find(" hg") != std::string::npos, wanted)
             << static_cast<int>(use) << dense;
         space.give_back(p, window_size);
+    }
+}
+
+/// With them the first touch of a page makes 2 MiB resident, and khugepaged brings back what was purged.
+TEST(AddressSpace, SegmentsGetNoHugePagesUnasked) {
+    if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
+        GTEST_SKIP() << "a kernel without huge pages";
+    }
+    const auto is_refused = [](const char *p) { return test::flags_of(p).find(" nh") != std::string::npos; };
+    for (const auto &[use, refused] :
+         {std::tuple{HugePageUse::system, false}, std::tuple{HugePageUse::none, true},
+          std::tuple{HugePageUse::growth, true}, std::tuple{HugePageUse::dense, true},
+          std::tuple{HugePageUse::everywhere, false}}) {
+        AddressSpace space;
+        space.use_huge_pages(use);
+        auto *const whole = static_cast<char *>(space.reserve());
+        auto *const part = static_cast<char *>(space.take_for_segment(1_MiB));
+        ASSERT_TRUE(whole != nullptr && part != nullptr && space.extend(part + 1_MiB, 1_MiB));
+        char *const other = take(space, window_size);
+        ASSERT_NE(other, nullptr);
+        EXPECT_EQ(is_refused(whole), refused);
+        EXPECT_EQ(is_refused(part), refused);
+        EXPECT_EQ(is_refused(part + 1_MiB), refused);
+        EXPECT_FALSE(is_refused(other)) << "the program decides what it touches of a huge block";
+        space.give_back(other, window_size);
+        space.give_back(part, 2_MiB);
+        space.unreserve(whole);
     }
 }
 

@@ -35,25 +35,6 @@ bool begins(HugeSteps &steps, std::size_t growth) {
     return steps.begin(1, {large, 0, 0, growth});
 }
 
-/// Where the kernel wants to be asked.
-HugeSteps asking() {
-    HugeSteps steps;
-    EXPECT_TRUE(begins(steps, 0));
-    EXPECT_FALSE(steps.asks());
-    steps.end(Got::nothing, 0);
-    EXPECT_TRUE(steps.asks());
-    return steps;
-}
-
-TEST(HugeStepsTest, AKernelThatGivesHugePagesUnaskedIsLeftAlone) {
-    for (const Got got : {Got::slowly, Got::soon}) {
-        HugeSteps steps;
-        EXPECT_TRUE(begins(steps, 0));
-        steps.end(got, 0);
-        EXPECT_FALSE(begins(steps, std::size_t{1} << 40));
-    }
-}
-
 TEST(HugeStepsTest, OnlyALargeProcessTakesOne) {
     HugeSteps steps;
     EXPECT_FALSE(steps.begin(1, {large - 1, 0, 0, 0}));
@@ -79,7 +60,7 @@ TEST(HugeStepsTest, NorWhereSuperblocksAreTouchedInPartOnly) {
 }
 
 TEST(HugeStepsTest, OneAtATime) {
-    HugeSteps steps = asking();
+    HugeSteps steps;
     EXPECT_TRUE(begins(steps, 0));
     EXPECT_FALSE(begins(steps, 0));
     steps.end(Got::soon, 0);
@@ -92,7 +73,7 @@ TEST(HugeStepsTest, OneAtATime) {
 
 TEST(HugeStepsTest, WhatFailsOrIsSlowIsTriedAgainAfterTwiceAsMuch) {
     for (const Got got : {Got::nothing, Got::slowly}) {
-        HugeSteps steps = asking();
+        HugeSteps steps;
         std::size_t growth = 0;
         for (std::size_t pause = HugeSteps::shortest_pause; pause < 4 * HugeSteps::longest_pause;
              pause *= 2) {
@@ -129,7 +110,7 @@ public:
     OwnerLine *begin_one() { return begin_step(1, 0); }
     void go_on(OwnerLine *range) { step(range, 1, Touched::now); }
     /// As if all went well so far.
-    void ask_at_once() { steps_ = asking(); }
+    void forget_pauses() { steps_ = {}; }
     /// Whether a step would take no new address space.
     bool has_range() {
         OwnerLine *const range =
@@ -156,22 +137,18 @@ protected:
         return run;
     }
 
-    /// In long runs; `least`: as much as a heap has that takes such steps, and a run after which it knows that the
-    /// kernel wants to be asked.
+    /// In long runs; `least`: as much as a heap has that takes such steps.
     void fill(std::size_t least = HugeSteps::least) {
         for (std::size_t bytes = 0; bytes < least; bytes += 8_MiB) {
             ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
         }
-        allocate();
-        ASSERT_TRUE(runs_.dirty_bytes() == 0 || gives(false));
     }
 
-    /// Whether the kernel has huge pages for who asks as a heap does it, and none for others.
-    static bool are_there() { return gives(true) && !gives(false); }
-    static bool gives(bool asks) {
+    /// Whether the kernel has huge pages for who asks as a heap does it.
+    static bool are_there() {
         void *const p = platform::vm::map(2 * HugeSteps::bytes);
         void *const range = reinterpret_cast<void *>(align_up(address_of(p), HugeSteps::bytes));
-        const bool there = platform::vm::fault_huge_page(range, HugeSteps::bytes, asks);
+        const bool there = platform::vm::fault_huge_page(range, HugeSteps::bytes);
         platform::vm::unmap(p, 2 * HugeSteps::bytes);
         return there;
     }
@@ -201,8 +178,8 @@ TEST_F(HugeGrowthTest, ASmallHeapDoesNot) {
     EXPECT_EQ(runs_.dirty_bytes(), 0U);
 }
 
-TEST_F(HugeGrowthTest, NorOneThatIsNotToOrWhoseKernelGivesThemAnyway) {
-    for (const HugePageUse use : {HugePageUse::none, HugePageUse::everywhere}) {
+TEST_F(HugeGrowthTest, NorOneThatIsNotTo) {
+    for (const HugePageUse use : {HugePageUse::system, HugePageUse::none, HugePageUse::everywhere}) {
         runs_.space().use_huge_pages(use);
         fill();
         allocate();
@@ -278,6 +255,7 @@ TEST_F(HugeGrowthTest, WhoIsOutOfMemoryWaitsForWhatAStepHas) {
     while (allocate() != nullptr) {
     }
     runs_.release(last, /*clean=*/true);
+    runs_.forget_pauses(); // after steps that were slow
     range = runs_.begin_one();
     EXPECT_EQ(range, last);
     has_begun.release();
@@ -343,8 +321,9 @@ TEST_F(HugeGrowthTest, TheChildOfAForkTakesOneThatAnotherThreadHadBegun) {
 
 TEST_F(HugeGrowthTest, WhoHasHugePagesForLongBlocksTakesThemToo) {
     for (const auto &[use, wanted] :
-         {std::pair{HugePageUse::none, false}, std::pair{HugePageUse::growth, true},
-          std::pair{HugePageUse::dense, true}, std::pair{HugePageUse::everywhere, false}}) {
+         {std::pair{HugePageUse::system, false}, std::pair{HugePageUse::none, false},
+          std::pair{HugePageUse::growth, true}, std::pair{HugePageUse::dense, true},
+          std::pair{HugePageUse::everywhere, false}}) {
         runs_.space().use_huge_pages(use);
         EXPECT_EQ(runs_.space().wants_huge_steps(), wanted);
     }
@@ -365,7 +344,7 @@ TEST_F(HugeGrowthTest, PiecesThatAreTooShortForOneAreUsedBeforeNewAddressSpace) 
     runs_.purge(0);
     const std::size_t mapped = runs_.space().mapped();
     for (std::size_t i = 0; i < every_other.size() / 2; ++i) { // more than an eighth stays
-        gives(true); // what this process has just given back the kernel has soon
+        are_there(); // what this process has just given back the kernel has soon
         allocate(mebibyte);
     }
     EXPECT_EQ(runs_.space().mapped(), mapped);
@@ -384,27 +363,18 @@ TEST_F(HugeGrowthTest, WhatIsGivenBackOfOneStaysSo) {
         << "the kernel may put one there again";
 }
 
-/// Apart from each other they are two mappings each, though none comes by a huge page. Of a very large process there is
-/// one to a window.
+/// Each guard of the first windows makes two mappings; the steps none.
 TEST_F(HugeGrowthTest, ManyStepsAreFewMappings) {
     const NoHugePages none;
     fill();
-    const auto grow = [this](unsigned times, std::size_t between) {
-        for (unsigned i = 0; i < times; ++i) {
-            ASSERT_NE(allocate(static_cast<unsigned>(between / slot_size)), nullptr);
-            runs_.ask_at_once();
-            allocate();
-            allocate(HugeSteps::slots - 1);
-        }
-    };
     const std::size_t before = test::mappings();
-    grow(600, 8_MiB);
-    EXPECT_LT(test::mappings() - before, 900U);
-    if (!platform::sanitized) {
-        grow(600, 24_MiB); // 20 GiB of addresses in all
-        EXPECT_GT(test::mappings() - before, 1200U);
-        EXPECT_LT(test::mappings() - before, 2200U);
+    for (unsigned i = 0; i < 600; ++i) {
+        ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
+        runs_.forget_pauses();
+        allocate();
+        allocate(HugeSteps::slots - 1);
     }
+    EXPECT_LT(test::mappings() - before, 300U);
 }
 
 /// Bytes of a range that have memory behind them, by another way than mincore.
@@ -437,7 +407,7 @@ TEST(FaultHugePage, LeavesNothingWhereTheKernelDoesNotSayWhatThereIs) {
         }
         auto *const range = reinterpret_cast<char *>(
             align_up(address_of(platform::vm::map(2 * HugeSteps::bytes)), HugeSteps::bytes));
-        return !platform::vm::fault_huge_page(range, HugeSteps::bytes, true) &&
+        return !platform::vm::fault_huge_page(range, HugeSteps::bytes) &&
                present(range, HugeSteps::bytes) == 0;
     };
     EXPECT_EXIT(_exit(none_is_left() ? 0 : 1), testing::ExitedWithCode(0), "");

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cairn/family/lkmalloc_stripes.hpp>
+#include <cairn/platform/huge_pages.hpp>
 
 namespace cairn::lkmalloc {
 

@@ -3,12 +3,12 @@
 // In memory: which pages of a mapping are resident.
 //
 // Adds:    whether a page, or at least half of a range, is resident; clearing a range without touching pages that are
-//          not; backing a range with one huge page.
+//          not.
 // Needs:   vm.hpp.
 // Errors:  false, and nothing has changed; errno is never touched.
 // Threads: any; no other thread uses the range.
-// Cost:    a system call or two; three or four, and the clearing of 2 MiB, for a huge page.
-// Source:  docs/decisions/calloc-clearing.md, docs/decisions/huge-page-growth.md
+// Cost:    a system call or two.
+// Source:  docs/decisions/calloc-clearing.md
 #pragma once
 
 #include <cairn/platform/vm.hpp>
@@ -55,21 +55,6 @@ inline bool is_in_memory(const void *p) {
     return !failed(raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(page_size()),
                                static_cast<long>(address_of(&in_memory)))) &&
            (in_memory & 1) != 0;
-}
-
-/// Backs a range that has the length and alignment of a huge page, and no resident page, with one huge page. False, and
-/// no page is resident, when the kernel has no huge page, or gives none without being asked (`asks` says that the range
-/// is to be marked for huge pages), or when it cannot be found out whether it gave one: small pages may be there
-/// instead. The mark is taken off at once: with it the kernel would back purged parts of the range again.
-inline bool fault_huge_page(void *p, std::size_t bytes, bool asks) {
-    if (asks && !huge_pages(p, bytes, true)) {
-        return false;
-    }
-    __atomic_store_n(static_cast<char *>(p), 0, __ATOMIC_RELAXED); // compilers may leave out a plain store
-    if (asks) {
-        huge_pages(p, bytes, false);
-    }
-    return is_in_memory(static_cast<char *>(p) + bytes - page_size()) || !purge(p, bytes);
 }
 
 } // namespace cairn::platform::vm

@@ -104,12 +104,6 @@ inline bool allow(void *p, std::size_t bytes) {
     return protect(p, bytes, read_and_write);
 }
 
-/// Asks the kernel to back the range with huge pages, or not to.
-inline bool huge_pages(void *p, std::size_t bytes, bool wanted) {
-    return !failed(raw_syscall(SYS_madvise, static_cast<long>(address_of(p)), static_cast<long>(bytes),
-                               wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
-}
-
 /// Whether the eight bytes at `p` are `value`. Any memory, or none, may be mapped there, by any part of the process:
 /// the kernel reads the words, by futex waits whose timeout is zero, so an unmapped address is an error and not a
 /// fault.

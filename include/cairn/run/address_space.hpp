@@ -4,21 +4,24 @@
 //
 // Adds:    take: a range that starts at a window boundary; extend; give_back; reserve: a window that is used in parts.
 // Needs:   WindowPlaces.
-// Keeps:   never maps more than requested, so it works under `ulimit -v`; step() is smaller under such a limit.
+// Keeps:   never maps more than requested, so it works under `ulimit -v`; step() is smaller under such a limit. The
+//          kernel puts no huge pages into segments unasked: it would make 2 MiB resident at the first touch of a page.
 // Threads: the caller holds a lock.
 // Errors:  nullptr when the kernel or a limit refuses.
 // Cost:    that of WindowPlaces.
 #pragma once
 
+#include <cairn/platform/huge_pages.hpp>
 #include <cairn/run/window_places.hpp>
 
 #include <algorithm>
 
 namespace cairn {
 
-/// For which memory the kernel is asked for huge pages: none; fresh runs, one huge page at a time (HugeSteps); also
-/// ranges that are used from end to end (huge blocks); all memory.
-enum class HugePageUse : unsigned char { none, growth, dense, everywhere };
+/// Where huge pages are wanted. system: where the kernel's setting puts them. none: not in segments. growth: in
+/// segments, for fresh runs, one huge page at a time (HugeSteps). dense: also in ranges that are used from end to end
+/// (huge blocks). everywhere: in all memory.
+enum class HugePageUse : unsigned char { system, none, growth, dense, everywhere };
 
 class AddressSpace {
 public:
@@ -65,12 +68,13 @@ public:
         return p;
     }
 
-    /// Maps the bytes that follow a range of this heap. False when the kernel refuses; `taken` is set to whether the
-    /// reason was another mapping there.
+    /// Maps the bytes that follow a segment's. False when the kernel refuses; `taken` is set to whether the reason was
+    /// another mapping there.
     bool extend(void *end, std::size_t bytes, bool *taken = nullptr) {
         if (platform::vm::map_at(end, bytes, taken) == nullptr) {
             return false;
         }
+        advise(end, bytes, /*dense=*/false, WindowPlaces::For::segment);
         grew(bytes);
         return true;
     }
@@ -97,6 +101,16 @@ public:
     bool wants_huge_steps() const {
         const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
         return use == HugePageUse::growth || use == HugePageUse::dense;
+    }
+
+    /// The system gives huge pages to memory that is not marked for or against them. relaxed, as above.
+    void set_unasked(bool given) { unasked_.store(given, std::memory_order_relaxed); }
+    bool is_unasked() const { return unasked_.load(std::memory_order_relaxed); }
+
+    /// Whether segments are marked against them.
+    bool refuses_unasked() const {
+        const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
+        return use != HugePageUse::system && use != HugePageUse::everywhere;
     }
 
     std::size_t mapped() const { return mapped_; }
@@ -130,11 +144,17 @@ private:
         if (p == nullptr || !WindowMap::covers(p, bytes)) {
             return nullptr;
         }
+        advise(p, bytes, dense, what);
+        return p;
+    }
+
+    void advise(void *p, std::size_t bytes, bool dense, WindowPlaces::For what) const {
         const HugePageUse use = huge_pages_.load(std::memory_order_relaxed);
         if (use == HugePageUse::everywhere || (dense && use == HugePageUse::dense)) {
             platform::vm::huge_pages(p, bytes, true);
+        } else if (what == WindowPlaces::For::segment && refuses_unasked()) {
+            platform::vm::huge_pages(p, bytes, false);
         }
-        return p;
     }
 
     static constexpr std::size_t max_bytes_ = std::size_t{1} << (platform::address_bits - 1);
@@ -143,6 +163,7 @@ private:
     std::size_t mapped_ = 0;
     std::size_t peak_ = 0;
     std::atomic<HugePageUse> huge_pages_{HugePageUse::none};
+    std::atomic<bool> unasked_{false};
 };
 
 } // namespace cairn

@@ -66,6 +66,8 @@ struct alignas(platform::line_pair) OwnerLine {
 
     /// `carved` at the last visit (superblock::take_carved_flag).
     std::uint32_t carved_at_visit;
+    /// Of a large run: the kernel may use huge pages there (HugeOffers).
+    bool offered;
 
     /// Blocks that are not in the superblock's own list.
     std::uint32_t live() const { return static_cast<std::uint32_t>(check_at + frees_until_check); }

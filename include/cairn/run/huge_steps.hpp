@@ -7,15 +7,15 @@
 //          zero.
 // Keeps:   only a process with 48 MiB of resident memory takes steps, and only while at most a sixteenth of that would
 //          be dirty after the step, and at most a sixteenth is untouched memory of superblocks, which a huge page would
-//          make resident from the start. If the kernel gives huge pages without being asked, no step is taken. If it
-//          has none to give, or takes long, the next step comes after twice as much growth as the last time.
-// Threads: the caller holds a lock, but not for fault(), nor for asks() between begin() and end().
+//          make resident from the start. If the kernel has none to give, or takes long, the next step comes after twice
+//          as much growth as the last time.
+// Threads: the caller holds a lock, but not for fault().
 // Cost:    fault(): three or four system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
 // Source:  docs/decisions/huge-page-growth.md
 #pragma once
 
 #include <cairn/platform/futex.hpp>
-#include <cairn/platform/in_memory.hpp>
+#include <cairn/platform/huge_pages.hpp>
 #include <cairn/run/segment.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace cairn {
 
 class HugeSteps {
 public:
-    static constexpr std::size_t bytes = 2_MiB;
+    static constexpr std::size_t bytes = platform::vm::huge_page;
     static constexpr unsigned slots = bytes / slot_size;
     /// Resident memory from which on steps are taken: a step is at most a 24th of it.
     static constexpr std::size_t least = 24 * bytes;
@@ -54,15 +54,11 @@ public:
 
     enum class Got : unsigned char { nothing, slowly, soon };
 
-    /// Whether a step marks its range for huge pages. The first step does not: it shows whether this kernel gives huge
-    /// pages without being asked, and then no step follows.
-    bool asks() const { return asks_; }
-
     /// Takes the step: touches the range. `nothing`: no huge page came, and the range reads as zero and is not
     /// resident.
-    static Got fault(void *range, bool asks) {
+    static Got fault(void *range) {
         const std::uint64_t before = platform::monotonic_microseconds();
-        if (!platform::vm::fault_huge_page(range, bytes, asks)) {
+        if (!platform::vm::fault_huge_page(range, bytes)) {
             return Got::nothing;
         }
         return platform::monotonic_microseconds() - before > slow_ ? Got::slowly : Got::soon;
@@ -71,11 +67,6 @@ public:
     /// After the step: its result, and the growth so far.
     void end(Got got, std::size_t growth) {
         in_progress_ = false;
-        if (!asks_) {
-            asks_ = got == Got::nothing;
-            not_before_ = asks_ ? 0 : SIZE_MAX;
-            return;
-        }
         pause_ = got == Got::soon ? 0 : std::clamp(2 * pause_, shortest_pause, longest_pause);
         not_before_ = growth + pause_;
     }
@@ -96,7 +87,6 @@ private:
     static constexpr std::uint64_t slow_ = 1000;
 
     bool in_progress_ = false;
-    bool asks_ = false;
     std::size_t pause_ = 0; ///< bytes of growth without steps, after the last one
     std::size_t not_before_ = 0;
 };

@@ -13,6 +13,7 @@
 // Source:  Wen and Deng, section 2.3 (raw blocks).
 #pragma once
 
+#include <cairn/run/huge_offers.hpp>
 #include <cairn/run/large_size.hpp>
 #include <cairn/run/live_runs.hpp>
 #include <cairn/run/run_heap.hpp>
@@ -44,6 +45,7 @@ public:
             return nullptr;
         }
         clean = run.clean;
+        offers_.begin(runs_.space(), run);
         spares_.note(heap_number, run.first);
         live_.add(run.first);
         Segment *const segment = Segment::of(run.first);
@@ -96,10 +98,12 @@ public:
     void repair_after_fork() {
         spares_.forget();
         live_.forget();
+        offers_.forget();
         runs_.for_each_segment([this](Segment &segment) {
             for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
                 if (segment.kind(slot) == SlotKind::large && segment.large_block(slot) != Segment::dead) {
                     live_.add(&segment.owner_lines[slot]);
+                    offers_.recount(&segment.owner_lines[slot]);
                 }
             }
         });
@@ -142,6 +146,7 @@ public:
             return false;
         }
         if (slots < before) {
+            HugeOffers::shorten(first, slots);
             runs_.shorten(first, slots);
         }
         live_.change(first, before);
@@ -170,6 +175,7 @@ private:
     void retire(OwnerLine *run) {
         if (run != nullptr) {
             live_.remove(run);
+            offers_.end(run);
             runs_.release(run);
         }
     }
@@ -177,6 +183,7 @@ private:
     RunHeap &runs_;
     SpareRuns spares_;
     LiveRuns live_; ///< blocks and spares
+    HugeOffers offers_;
 };
 
 } // namespace cairn

@@ -166,7 +166,6 @@ private:
             if (segments_.cut(space_, segment, slots) == 0 && slots != 0) {
                 stripe.runs().put(&segment.owner_lines[segment.mapped_slots - slots], true);
             }
-            forget_asked_locked(segment);
         });
     }
 

@@ -52,7 +52,6 @@ struct Segment {
     bool has_guard;      ///< its last slot is mapped too
     Segment *next_to_grow;
     unsigned stripe; ///< the stripe that has its free runs (RunStripes); it never changes
-    unsigned asked;  ///< a bit for each 2 MiB: a huge page was asked for there (HugeGrowth)
 
     static Segment *of(std::uintptr_t address) {
         return reinterpret_cast<Segment *>(align_down(address, window_size));
