@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # setup.sh run|bench|test: installs the Debian packages that are missing, or says what to install and stops.
-# The lists are tools/packages-*.txt: one package a line, # starts a comment.
+# The lists are tools/packages-*.txt: one package a line, # starts a comment. a|b: either, as releases of Debian have one
+# or the other.
 set -eu
 tools=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 case ${1-} in
@@ -33,7 +34,7 @@ installed=$(dpkg-query --show --showformat='${db:Status-Status} ${binary:Package
     sed -n 's/^installed //p' | sed 's/([^)]*)//g; s/:[a-z0-9]*//g' | tr -s ', ' '\n' | sort -u)
 missing=
 for package in $packages; do
-    printf '%s\n' "$installed" | grep -qxF -e "$package" || missing="$missing $package"
+    printf '%s\n' "$installed" | grep -qxF -e "$(echo "$package" | tr '|' '\n')" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 
@@ -50,8 +51,15 @@ fi
 echo "cairn: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt() { $as_root apt-get -q -o DPkg::Lock::Timeout=300 "$@" >&2; }
-# shellcheck disable=SC2086
-install() { apt install -y --no-install-recommends $missing; }
+# The first of a|b that this release has, or the first.
+chosen() {
+    for name in $(echo "$1" | tr '|' ' '); do
+        apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]' && echo "$name" && return
+    done
+    echo "${1%%|*}"
+}
+# shellcheck disable=SC2046,SC2086
+install() { apt install -y --no-install-recommends $(for package in $missing; do chosen "$package"; done); }
 # Package lists may be absent or out of date: fetch them only when the install says so.
 install || { apt update && install; } || {
     echo "cairn: could not install$missing" >&2

@@ -13,6 +13,7 @@
 #include <src/malloc/environment.hpp>
 #include <src/malloc/new_handler.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>

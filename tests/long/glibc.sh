@@ -4,7 +4,9 @@
 # its peers. glibc-internals.txt lists the tests that are about the insides of glibc, each with its reason; all others must
 # pass under Cairn, or be shown to fail on glibc itself. Says a table: a row a test, a column an allocator.
 . "$(dirname "$0")/lib/common.sh"
-packages glibc-source gcc libc6-dev libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libtbbmalloc2
+mimalloc=libmimalloc2.0 # of Debian 12
+apt-cache policy libmimalloc3 2>/dev/null | grep -q 'Candidate: [^(]' && mimalloc=libmimalloc3
+packages glibc-source gcc libc6-dev libjemalloc2 "$mimalloc" libtcmalloc-minimal4 libtbbmalloc2
 cd "$work"
 archive=$(ls /usr/src/glibc/glibc-*.tar.xz)
 source=$work/$(basename "$archive" .tar.xz)
