@@ -248,7 +248,12 @@ CAIRN_EXPORT size_t malloc_usable_size(void *p) noexcept {
 
 } // extern "C"
 
-// The C++ forms, which an allocator may serve without its malloc. They exist in programs that have a C++ runtime.
+// The C++ forms, which an allocator may serve without its malloc.
+
+// libstdc++'s and libc++abi's name; absent in a program that starts without a C++ runtime.
+extern "C" {
+[[gnu::weak]] void cxx_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
+}
 
 namespace {
 
@@ -276,41 +281,84 @@ auto *found(N &next) {
     return f;
 }
 
-template <class N, class... More>
-void *make(N &next, size_t size, size_t alignment, More... more) {
-    auto *const f = found(next);
-    return allocate(alignment > 1 ? Op::aligned : Op::malloc, size, alignment,
-                    [&] { return f(size, more...); });
-}
+/// Gives the program's new-handler its own call: what it allocates and frees is in the trace. The operator new of the
+/// next library is told that there is none, and is called again when the handler has returned.
+constinit Next<std::new_handler()> next_get_new_handler{"_ZSt15get_new_handlerv"};
 
 /// std::nothrow is an object of the C++ library.
 constinit const std::nothrow_t silently{};
 
-/// A form that may throw is tried by the one that does not: an exception would leave us in the midst of recording. Only
-/// when there is no memory is it called itself, and throws. The one that does not throw may go through the program's
-/// own that does, and takes ours for that: within a call, ours is the next one's.
-template <class Nothrow, class N, class... More>
-void *make_or_throw(Nothrow &next_nothrow, N &next, size_t size, size_t alignment, More... more) {
-    if (!recording()) {
-        return found(next)(size, more...);
+/// Without a C++ runtime a form that finds no memory would end the program, also one that does not throw: then malloc
+/// and memalign are asked, as in an allocator that has no operator new.
+void *try_plain(size_t size) {
+    return malloc(size);
+}
+void *try_plain(size_t size, std::align_val_t alignment) {
+    const auto to = static_cast<size_t>(alignment);
+    return cairn::is_power_of_two(to) ? memalign(to, size) : nullptr;
+}
+
+/// An allocation by a form that does not throw: an exception would leave us in the midst of recording. It may go
+/// through the form that throws, and takes ours for that: within a call, ours is the next one's.
+template <class Nothrow, class... Alignment>
+void *try_make(Nothrow &next, size_t size, Alignment... alignment) {
+    auto *const f = cxx_throw_bad_alloc != nullptr ? next.find() : nullptr;
+    if (f == nullptr) {
+        return try_plain(size, alignment...);
     }
-    void *const p =
-        make<Nothrow, More..., const std::nothrow_t &>(next_nothrow, size, alignment, more..., silently);
-    return p != nullptr ? p : found(next)(size, more...);
+    return allocate(sizeof...(alignment) != 0 ? Op::aligned : Op::malloc, size,
+                    (1 * ... * static_cast<size_t>(alignment)),
+                    [&] { return f(size, alignment..., silently); });
+}
+
+/// As the C++ runtime would: the new-handler, by `ask`, and again.
+template <class Nothrow, class... Alignment>
+void *retry(bool (*ask)(), Nothrow &next, size_t size, Alignment... alignment) {
+    void *p = nullptr;
+    while (p == nullptr && (cairn::is_power_of_two(static_cast<size_t>(alignment)) && ...) && ask()) {
+        p = try_make(next, size, alignment...);
+    }
+    return p;
+}
+
+/// `late`: the form's name in a C++ runtime that came with a library, after the start. It calls our malloc.
+template <class Nothrow, class... Alignment>
+void *make_or_throw(const char *late, const void *caller, Nothrow &next, size_t size,
+                    Alignment... alignment) {
+    void *p = try_make(next, size, alignment...);
+    if (CAIRN_LIKELY(p != nullptr)) {
+        return p;
+    }
+    if (cxx_throw_bad_alloc == nullptr) {
+        using Form = void *(*)(size_t, Alignment...);
+        if (const auto theirs = reinterpret_cast<Form>(cairn::late_runtime(late, caller))) {
+            return theirs(size, alignment...);
+        }
+        cairn::platform::fatal(
+            {"trace: out of memory in operator new, and no C++ runtime to throw std::bad_alloc"});
+    }
+    p = retry(cairn::call_new_handler, next, size, alignment...);
+    return p != nullptr ? p : (cxx_throw_bad_alloc(), nullptr);
+}
+
+template <class Nothrow, class... Alignment>
+void *make_or_null(const char *late, const void *caller, Nothrow &next, size_t size, Alignment... alignment) {
+    void *const p = try_make(next, size, alignment...);
+    if (CAIRN_LIKELY(p != nullptr)) {
+        return p;
+    }
+    if (cxx_throw_bad_alloc == nullptr) {
+        using Form = void *(*)(size_t, Alignment..., const std::nothrow_t &);
+        const auto theirs = reinterpret_cast<Form>(cairn::late_runtime(late, caller));
+        return theirs != nullptr ? theirs(size, alignment..., silently) : nullptr;
+    }
+    return retry(cairn::call_new_handler_nothrow, next, size, alignment...);
 }
 
 template <class N, class... More>
 void destroy(N &next, void *p, size_t size, More... more) {
     auto *const f = next.find();
-    release(p, size, [&] {
-        if (f != nullptr) {
-            f(p, more...);
-        }
-    });
-}
-
-size_t bytes_of(std::align_val_t alignment) {
-    return static_cast<size_t>(alignment);
+    release(p, size, [&] { f != nullptr ? f(p, more...) : plain_free(p); });
 }
 
 } // namespace
@@ -370,40 +418,61 @@ bool is_own_delete_array_aligned() {
 
 } // namespace
 
-CAIRN_EXPORT void *operator new(size_t n) {
-    return make_or_throw(next_new_nothrow, next_new, n, 1);
-}
-CAIRN_EXPORT void *operator new[](size_t n) {
-    return is_own_new() ? make_or_throw(next_new_array_nothrow, next_new_array, n, 1) : ::operator new(n);
-}
-CAIRN_EXPORT void *operator new(size_t n, align_val_t a) {
-    return make_or_throw(next_new_aligned_nothrow, next_new_aligned, n, bytes_of(a), a);
-}
-CAIRN_EXPORT void *operator new[](size_t n, align_val_t a) {
-    return is_own_new_aligned()
-               ? make_or_throw(next_new_array_aligned_nothrow, next_new_array_aligned, n, bytes_of(a), a)
-               : ::operator new(n, a);
+/// Of the caller, to which a C++ runtime may belong that came after the start. In the form itself.
+#define CAIRN_CALLER __builtin_return_address(0)
+
+CAIRN_EXPORT std::new_handler std::get_new_handler() noexcept {
+    if (!recording()) {
+        return nullptr;
+    }
+    auto *next = next_get_new_handler.find();
+    if (next == nullptr) {
+        next = reinterpret_cast<std::new_handler (*)()>(
+            cairn::late_runtime("_ZSt15get_new_handlerv", CAIRN_CALLER));
+    }
+    return next != nullptr ? next() : nullptr;
 }
 
-CAIRN_EXPORT void *operator new(size_t n, const nothrow_t &t) noexcept {
-    return is_own_new() ? make<decltype(next_new_nothrow), const nothrow_t &>(next_new_nothrow, n, 1, t)
+CAIRN_EXPORT void *operator new(size_t n) {
+    return recording() ? make_or_throw("_Znwm", CAIRN_CALLER, next_new_nothrow, n) : found(next_new)(n);
+}
+CAIRN_EXPORT void *operator new(size_t n, align_val_t a) {
+    return recording() ? make_or_throw("_ZnwmSt11align_val_t", CAIRN_CALLER, next_new_aligned_nothrow, n, a)
+                       : found(next_new_aligned)(n, a);
+}
+CAIRN_EXPORT void *operator new[](size_t n) {
+    if (!is_own_new()) {
+        return ::operator new(n);
+    }
+    return recording() ? make_or_throw("_Znwm", CAIRN_CALLER, next_new_array_nothrow, n)
+                       : found(next_new_array)(n);
+}
+CAIRN_EXPORT void *operator new[](size_t n, align_val_t a) {
+    if (!is_own_new_aligned()) {
+        return ::operator new(n, a);
+    }
+    return recording()
+               ? make_or_throw("_ZnwmSt11align_val_t", CAIRN_CALLER, next_new_array_aligned_nothrow, n, a)
+               : found(next_new_array_aligned)(n, a);
+}
+
+CAIRN_EXPORT void *operator new(size_t n, const nothrow_t &) noexcept {
+    return is_own_new() ? make_or_null("_ZnwmRKSt9nothrow_t", CAIRN_CALLER, next_new_nothrow, n)
                         : cairn::new_or_null(::operator new, n);
 }
-CAIRN_EXPORT void *operator new[](size_t n, const nothrow_t &t) noexcept {
-    return is_own_new_array()
-               ? make<decltype(next_new_array_nothrow), const nothrow_t &>(next_new_array_nothrow, n, 1, t)
-               : cairn::new_or_null(::operator new[], n);
+CAIRN_EXPORT void *operator new[](size_t n, const nothrow_t &) noexcept {
+    return is_own_new_array() ? make_or_null("_ZnwmRKSt9nothrow_t", CAIRN_CALLER, next_new_array_nothrow, n)
+                              : cairn::new_or_null(::operator new[], n);
 }
-CAIRN_EXPORT void *operator new(size_t n, align_val_t a, const nothrow_t &t) noexcept {
-    return is_own_new_aligned() ? make<decltype(next_new_aligned_nothrow), align_val_t, const nothrow_t &>(
-                                      next_new_aligned_nothrow, n, bytes_of(a), a, t)
+CAIRN_EXPORT void *operator new(size_t n, align_val_t a, const nothrow_t &) noexcept {
+    return is_own_new_aligned() ? make_or_null("_ZnwmSt11align_val_tRKSt9nothrow_t", CAIRN_CALLER,
+                                               next_new_aligned_nothrow, n, a)
                                 : cairn::new_or_null(::operator new, n, a);
 }
-CAIRN_EXPORT void *operator new[](size_t n, align_val_t a, const nothrow_t &t) noexcept {
-    return is_own_new_array_aligned()
-               ? make<decltype(next_new_array_aligned_nothrow), align_val_t, const nothrow_t &>(
-                     next_new_array_aligned_nothrow, n, bytes_of(a), a, t)
-               : cairn::new_or_null(::operator new[], n, a);
+CAIRN_EXPORT void *operator new[](size_t n, align_val_t a, const nothrow_t &) noexcept {
+    return is_own_new_array_aligned() ? make_or_null("_ZnwmSt11align_val_tRKSt9nothrow_t", CAIRN_CALLER,
+                                                     next_new_array_aligned_nothrow, n, a)
+                                      : cairn::new_or_null(::operator new[], n, a);
 }
 
 CAIRN_EXPORT void operator delete(void *p) noexcept {

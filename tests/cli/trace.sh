@@ -334,6 +334,128 @@ for allocator in cairn hoard "$scratch/direct.so"; do # the last one's nothrow f
     done
 done
 
+# A new-handler runs as often as without a trace, and what it frees, throws or jumps out of is in the trace.
+cat >"$scratch/handlers.cpp" <<'CPP'
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+struct None : std::bad_alloc {};
+static void *reserve[1000];
+static int calls;
+static std::jmp_buf back;
+static void frees() {
+    ++calls;
+    std::set_new_handler(nullptr);
+    for (void *p : reserve)
+        std::free(p);
+}
+static void throws() {
+    ++calls;
+    throw None();
+}
+static void jumps() {
+    ++calls;
+    std::longjmp(back, 1);
+}
+template <class New> static void look(New get) {
+    for (void *&p : reserve)
+        p = std::malloc(100);
+    void (*const handlers[])() = {frees, throws, jumps};
+    for (void (*const handler)() : handlers) {
+        std::set_new_handler(handler);
+        calls = 0;
+        const char *volatile end = "jumped";
+        if (setjmp(back) == 0) {
+            try {
+                end = get() == nullptr ? "null" : "block";
+            } catch (const None &) {
+                end = "None";
+            } catch (const std::bad_alloc &) {
+                end = "bad_alloc";
+            }
+        }
+        std::printf("%d %s\n", calls, end);
+        std::free(std::malloc(10));
+    }
+}
+int main(int count, char **) {
+    std::setvbuf(stdout, nullptr, _IONBF, 0);
+    const auto to = static_cast<std::align_val_t>(128);
+    const std::size_t much = static_cast<std::size_t>(count) << 60;
+    look([=] { return ::operator new(much); });
+    look([=] { return ::operator new[](much); });
+    look([=] { return ::operator new(much, to); });
+    look([=] { return ::operator new[](much, to); });
+    look([=] { return ::operator new(much, std::nothrow); });
+    look([=] { return ::operator new[](much, std::nothrow); });
+    look([=] { return ::operator new(much, to, std::nothrow); });
+    look([=] { return ::operator new[](much, to, std::nothrow); });
+}
+CPP
+"${CXX:-c++}" -std=c++17 -O0 -fno-builtin -w -o "$scratch/handlers" "$scratch/handlers.cpp" || fail "new-handlers do not compile"
+"$scratch/handlers" >"$scratch/own"
+for allocator in cairn hoard; do
+    "$cairn" trace --allocator "$allocator" -o "$file" -- "$scratch/handlers" >"$scratch/out" || fail "new-handlers on $allocator: status $?"
+    diff "$scratch/own" "$scratch/out" || fail "new-handlers on $allocator run otherwise than without a trace"
+    said=$(summary "$file")
+    for part in "malloc 80[2-9][0-9]$" "free 80[2-9][0-9]$" "unknown 0$" "damaged 0$"; do
+        printf '%s\n' "$said" | grep -q "^$part" || fail "new-handlers on $allocator: no '$part' in: $said"
+    done
+done
+
+# A C program that loads a library with the C++ runtime: the forms are that runtime's where there is no memory, and where the
+# allocator has none.
+cat >"$scratch/plugin.cpp" <<'CPP'
+#include <cstdlib>
+#include <new>
+static void *reserve;
+static void release_reserve() {
+    if (reserve == nullptr)
+        throw std::bad_alloc();
+    std::free(reserve);
+    reserve = nullptr;
+}
+extern "C" int work(std::size_t much) {
+    const auto to = static_cast<std::align_val_t>(128);
+    for (int i = 0; i < 1000; ++i) {
+        ::operator delete(::operator new(10));
+        ::operator delete(::operator new(10, to), to);
+    }
+    int good = ::operator new(much, std::nothrow) == nullptr && ::operator new(much, to, std::nothrow) == nullptr;
+    reserve = std::malloc(1000);
+    std::set_new_handler(release_reserve);
+    for (int i = 0; i < 2; ++i) {
+        try {
+            i == 0 ? ::operator new(much) : ::operator new(much, to);
+        } catch (const std::bad_alloc &) {
+            good += reserve == nullptr;
+        }
+    }
+    return good == 3 ? 0 : 1;
+}
+CPP
+cat >"$scratch/loads.c" <<'C'
+#include <dlfcn.h>
+#include <stddef.h>
+int main(int count, char **words) {
+    void *const plugin = dlopen(words[1], RTLD_NOW);
+    int (*const work)(size_t) = plugin == NULL ? NULL : (int (*)(size_t))dlsym(plugin, "work");
+    return work == NULL ? 3 : work((size_t)count << 59);
+}
+C
+echo >"$scratch/empty.c"
+"${CXX:-c++}" -std=c++17 -O0 -fPIC -shared -w -o "$scratch/plugin.so" "$scratch/plugin.cpp" &&
+    "${CC:-cc}" -w -o "$scratch/loads" "$scratch/loads.c" -ldl && "${CC:-cc}" -fPIC -shared -o "$scratch/empty.so" "$scratch/empty.c" ||
+    fail "a late C++ runtime does not compile"
+for allocator in cairn hoard "$scratch/empty.so"; do # the last one leaves malloc to the C library
+    "$cairn" trace --allocator "$allocator" -o "$file" -- "$scratch/loads" "$scratch/plugin.so" || fail "a late runtime on $allocator: status $?"
+    said=$(summary "$file")
+    for part in "malloc [1-9][0-9][0-9][0-9]$" "aligned 1000$" "free [2-9][0-9][0-9][0-9]$" "unknown 0$" "damaged 0$"; do
+        printf '%s\n' "$said" | grep -q "^$part" || fail "a late runtime on $allocator: no '$part' in: $said"
+    done
+done
+
 # A symbolic link leads to the file.
 mkdir "$scratch/other" && ln -s other/place.trace "$scratch/link"
 "$cairn" trace -o "$scratch/link" -- "$scratch/calls"
