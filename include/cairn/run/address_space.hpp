@@ -29,9 +29,9 @@ public:
 
     /// Zeroed memory, aligned to window_size. `bytes` is a multiple of the page size. `dense`: all of it will be used.
     /// The first `behind` bytes after the range stay unmapped.
-    void *take(std::size_t bytes, bool dense, std::size_t behind = 0) {
-        return counted(place(bytes, dense, behind, WindowPlaces::For::other, platform::vm::read_and_write),
-                       bytes);
+    void *take(std::size_t bytes, bool dense, std::size_t behind = 0,
+               platform::vm::Access access = platform::vm::read_and_write) {
+        return counted(place(bytes, dense, behind, WindowPlaces::For::other, access), bytes);
     }
 
     /// Zeroed memory at the start of a window, for a segment.

@@ -97,23 +97,26 @@ private:
         return true;
     }
 
-    /// Moves the pages to a new mapping of `bytes`; the old mapping is then gone. The new one is mapped before:
-    /// mremap() replaces it.
+    /// Moves the pages to a new mapping of `bytes`; the old mapping is then gone. The new one is mapped before, without
+    /// access, so that it counts for no limit on data and for no commit charge: mremap() replaces it.
     char *move(void *p, std::size_t before, std::size_t bytes) {
-        char *const to = map_anew(bytes, 1);
+        char *const to = map_without_access(bytes);
         if (to == nullptr) {
             return nullptr;
         }
+        const std::size_t page = platform::vm::page_size();
         std::uint64_t *const mark = reinterpret_cast<std::uint64_t *>(to + bytes) - 1;
         const std::uint64_t secret = platform::secret() ^ address_of(mark);
-        // Only the page of the mark is touched: without access to the rest the kernel cannot put a huge page there.
-        platform::vm::forbid(to, bytes - platform::vm::page_size());
+        if (!platform::vm::allow(to + bytes - page, page)) {
+            unmap(to, bytes, Line::stays); // the mapping has not raised the line
+            return nullptr;
+        }
         *mark = secret;
         if (!platform::vm::move(p, before, to, bytes)) {
             // The kernel may have unmapped the new mapping, and another thread may have mapped memory there since. It
             // is still the one made above if the mark is there.
             if (platform::vm::holds(mark, secret)) {
-                unmap(to, bytes, Line::stays); // the mapping has not raised the line
+                unmap(to, bytes, Line::stays);
             } else {
                 account(bytes, 0);
             }
@@ -127,6 +130,12 @@ private:
     char *map_anew(std::size_t bytes, std::size_t alignment) {
         sync::Guard hold(runs_.lock());
         return static_cast<char *>(runs_.space().take_aligned(bytes, alignment, /*dense=*/true, huge_guard));
+    }
+
+    char *map_without_access(std::size_t bytes) {
+        sync::Guard hold(runs_.lock());
+        return static_cast<char *>(
+            runs_.space().take(bytes, /*dense=*/false, huge_guard, platform::vm::nothing));
     }
 
     void pay() { risen_.fetch_add(runs_.pay(PurgingRuns::beside_blocks), std::memory_order_relaxed); }
