@@ -275,7 +275,9 @@ void *allocate(FirstClassHeap *which, std::size_t size, std::size_t alignment) n
                    : allocate_large(h, size, alignment);
     };
     void *p = attempt();
-    if (CAIRN_UNLIKELY(p == nullptr) && heap.trim(0) != 0) {
+    if (CAIRN_UNLIKELY(p == nullptr)) {
+        heap.trim(0); // whatever it returns: locked pages do not go back, and serve all the same
+        heap.levels().give_up_caches();
         p = attempt();
     }
     handle_growth();
