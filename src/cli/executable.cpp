@@ -43,18 +43,19 @@ std::optional<std::string> loader_of(std::ifstream &file, const Elf64_Ehdr &head
     return {};
 }
 
-/// Whether the program runs with more rights than its caller (set-user-ID, set-group-ID, capabilities), by the rules of
-/// the kernel: then the loader preloads nothing.
+/// Whether the program runs with other rights than its real user's, by the rules of the kernel: then the loader
+/// preloads nothing. The file may raise them (set-user-ID, set-group-ID, capabilities), unless the kernel is told to
+/// ignore that; or the caller of this process has them already.
 bool raises_rights(const std::filesystem::path &program, const struct stat &about) {
     struct statvfs system{};
-    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
-        (statvfs(program.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0)) {
-        return false;
-    }
+    const bool file_counts = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+                             (statvfs(program.c_str(), &system) != 0 || (system.f_flag & ST_NOSUID) == 0);
     constexpr mode_t of_its_group = S_ISGID | S_IXGRP;
-    return ((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) ||
-           ((about.st_mode & of_its_group) == of_its_group && about.st_gid != getgid()) ||
-           (getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
+    const bool of_its_user = file_counts && (about.st_mode & S_ISUID) != 0;
+    const bool of_its_own_group = file_counts && (about.st_mode & of_its_group) == of_its_group;
+    return (of_its_user ? about.st_uid : geteuid()) != getuid() ||
+           (of_its_own_group ? about.st_gid : getegid()) != getgid() ||
+           (file_counts && getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
 std::string look_at_elf(const std::filesystem::path &program, std::ifstream &file, const Elf64_Ehdr &header) {

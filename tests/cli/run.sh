@@ -148,6 +148,12 @@ if [ "$(id -u)" = 0 ]; then
     ends 5 run -- "$scratch/script" && silent # the kernel raises none for a script
     setpriv --no-new-privs "$cairn" run -- "$scratch/raised" 2>"$scratch/err" || fail "without new rights: status $?"
     [ ! -s "$scratch/err" ] || fail "without new rights: $(cat "$scratch/err")"
+    # Nor is anything preloaded where who runs it has such rights already, whatever the file says.
+    for words in "--ruid 65534" "--rgid 65534 --keep-groups" "--no-new-privs --ruid 65534"; do
+        # shellcheck disable=SC2086
+        setpriv $words "$cairn" run -- true 2>"$scratch/err" || fail "setpriv $words: status $?"
+        err=$(cat "$scratch/err") && one_line "rights that you have not"
+    done
     # Capabilities of a file raise rights of who is not root.
     chmod 755 "$scratch"
     cp /bin/true "$scratch/able"
