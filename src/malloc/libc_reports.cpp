@@ -9,7 +9,7 @@
 #include "report.hpp"
 
 #include <cairn/platform/features.hpp>
-#include <cairn/platform/syscall.hpp>
+#include <cairn/platform/write_all.hpp>
 
 #include <cerrno>
 #include <climits>
@@ -67,13 +67,20 @@ Mallinfo<Number> mallinfo_of(const Statistics &s) {
     return info;
 }
 
-void take_to_stream(void *to, const char *text, std::size_t length) noexcept {
-    std::fwrite(text, 1, length, static_cast<std::FILE *>(to));
-}
+/// A stream, until something could not be written: what comes behind it would not belong there.
+struct Stream {
+    std::FILE *file;
+    bool good = true;
+
+    static void take(void *to, const char *text, std::size_t length) noexcept {
+        auto *const stream = static_cast<Stream *>(to);
+        stream->good = stream->good && std::fwrite(text, 1, length, stream->file) == length;
+    }
+};
 
 /// Writes to the descriptor of stderr and not through stdio, where stderr has no buffer.
 void take_to_stderr(void *, const char *text, std::size_t length) noexcept {
-    cairn::platform::raw_syscall(SYS_write, 2, reinterpret_cast<long>(text), static_cast<long>(length));
+    cairn::platform::write_all(2, text, length);
 }
 
 enum Parameter : int {
@@ -112,11 +119,12 @@ CAIRN_EXPORT int malloc_info(int options, std::FILE *stream) {
         return -1;
     }
     const Statistics s = statistics();
+    Stream to{stream};
     {
-        cairn::TextOut out(take_to_stream, stream);
+        cairn::TextOut out(Stream::take, &to);
         report::write_xml(out, s);
     }
-    return std::ferror(stream) != 0 ? -1 : 0;
+    return to.good ? 0 : -1;
 }
 
 CAIRN_EXPORT void malloc_stats() {

@@ -3,6 +3,7 @@
 
 #include <cairn/platform/fatal.hpp>
 #include <cairn/platform/quiet_writes.hpp>
+#include <cairn/platform/write_all.hpp>
 #include <src/malloc/environment.hpp>
 #include <src/malloc/process.hpp>
 #include <src/malloc/quoted.hpp>
@@ -60,17 +61,8 @@ struct File {
 
     static void take(void *to, const char *text, std::size_t length) noexcept {
         auto *const file = static_cast<File *>(to);
-        while (length > 0 && file->error == 0) {
-            const long n = call(SYS_write, file->descriptor, pointer(text), static_cast<long>(length));
-            if (n == -EINTR) {
-                continue;
-            }
-            if (n <= 0) {
-                file->error = n < 0 ? static_cast<int>(-n) : EIO;
-                return;
-            }
-            text += n;
-            length -= static_cast<std::size_t>(n);
+        if (file->error == 0) {
+            file->error = platform::write_all(file->descriptor, text, length);
         }
     }
 };

@@ -192,6 +192,25 @@ says '^status 0$'
 says 'it may not be so large'
 [ -z "$(find "$scratch" -name 'limit.json*')" ] || fail "what could not be written is left behind"
 
+# It waits for room in a pipe that does not block.
+python3 - "$library" <<'P' || fail "a full pipe that does not block loses the summary"
+import os, subprocess, sys, time
+reader, writer = os.pipe()
+os.set_blocking(writer, False)
+try:
+    while True:
+        os.write(writer, b"x")
+except BlockingIOError:
+    pass
+child = subprocess.Popen(["true"], stderr=writer, env={**os.environ, "LD_PRELOAD": sys.argv[1], "CAIRN_STATS": "1"})
+os.close(writer)
+time.sleep(0.1)
+text = b""
+while part := os.read(reader, 4096):
+    text += part
+assert child.wait() == 0 and b"memory of process" in text, text[-1000:]
+P
+
 # Raised privileges: the variable is not the user's to set.
 chmod 755 "$scratch"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 1 --clear-groups test -x "$scratch" 2>/dev/null; then

@@ -3,13 +3,13 @@
 // Fatal: writes one line to stderr, then ends the process with SIGABRT. For misuse that the heap cannot survive.
 //
 // Threads: any; the line is written with one system call. If stderr is a pipe that no process reads, the process still
-//          ends with SIGABRT and not with SIGPIPE.
+//          ends with SIGABRT and not with SIGPIPE. For a full pipe see write_all.
 // Cost:    never returns. Allocates nothing.
 #pragma once
 
 #include <cairn/platform/features.hpp>
 #include <cairn/platform/quiet_writes.hpp>
-#include <cairn/platform/syscall.hpp>
+#include <cairn/platform/write_all.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -65,7 +65,7 @@ CAIRN_COLD inline void write_line(std::initializer_list<Word> words) {
     }
     line[length++] = '\n';
     const QuietWrites quiet;
-    raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(length));
+    write_all(2, line, length);
 }
 
 [[noreturn]] CAIRN_COLD inline void fatal(std::initializer_list<Word> words) {
