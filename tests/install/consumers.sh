@@ -65,6 +65,12 @@ version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")$/\1/p' "$prefix/lib/cmake/cai
 "$CC" -Wall -Wextra -Werror "$consumer/malloc.c" -o "$scratch/by_pkg_config" $(pkg-config --cflags --libs cairn) \
     -Wl,-rpath,"$prefix/lib"
 "$scratch/by_pkg_config" libcairn.so
+# Before glibc 2.34 threads are a library of their own, of which the archive needs functions; libcairn.so has it from its own link.
+case " $(pkg-config --static --libs cairn) / $(pkg-config --libs cairn) " in
+*" -pthread "*/*" -pthread "*) fail "cairn.pc links threads to programs that need none" ;;
+*" -pthread "*) ;;
+*) fail "cairn.pc links no threads to what is static: $(pkg-config --static --libs cairn)" ;;
+esac
 # Whatever the program calls: the C library's own calls are answered by the archive.
 echo 'int main(void) { return 0; }' >"$scratch/nothing.c"
 # shellcheck disable=SC2046
