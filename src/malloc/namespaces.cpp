@@ -10,12 +10,25 @@
 
 #include <atomic>
 #include <cerrno>
+#include <dlfcn.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+// Absent in a static program that loads nothing.
+extern "C" {
+[[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
+}
+
 namespace cairn::process_heap {
 namespace {
+
+/// The next function of the name: the C library's, or that of a library which is preloaded behind this one. nullptr in
+/// a static program.
+template <class Function>
+Function *next(const char *name) noexcept {
+    return dl_symbol != nullptr ? reinterpret_cast<Function *>(dl_symbol(RTLD_NEXT, name)) : nullptr;
+}
 
 /// Whether a call may have been refused because the process has several threads. EUSERS: with a time namespace.
 bool may_be_for_threads(int error) {
@@ -54,9 +67,13 @@ int call_alone(Call call) noexcept {
 // Not noexcept: malloc.cpp. Weak, for programs that are linked with the archive: one that defines one of the two itself
 // gets the other one with this file.
 extern "C" [[gnu::weak]] CAIRN_EXPORT int unshare(int flags) {
-    return cairn::process_heap::call_alone([=] { return syscall(SYS_unshare, flags); });
+    auto *const next = cairn::process_heap::next<int(int)>("unshare");
+    return cairn::process_heap::call_alone(
+        [=] { return next != nullptr ? next(flags) : syscall(SYS_unshare, flags); });
 }
 
 extern "C" [[gnu::weak]] CAIRN_EXPORT int setns(int fd, int type) {
-    return cairn::process_heap::call_alone([=] { return syscall(SYS_setns, fd, type); });
+    auto *const next = cairn::process_heap::next<int(int, int)>("setns");
+    return cairn::process_heap::call_alone(
+        [=] { return next != nullptr ? next(fd, type) : syscall(SYS_setns, fd, type); });
 }

@@ -53,6 +53,28 @@ ends 0 run -- sh -c 'grep -c libcairn.so /proc/self/maps'
 ln -s "$cairn" "$scratch/link"
 "$scratch/link" run -- true || fail "a symbolic link to the program does not find the library"
 
+# A library that was preloaded already has what it defines called, also by a function that Cairn defines as well.
+cat >"$scratch/behind.c" <<'C'
+#include <stdio.h>
+int unshare(int flags) {
+    return printf("unshare %d\n", flags) == 0;
+}
+int setns(int fd, int type) {
+    return printf("setns %d %d\n", fd, type) == 0;
+}
+C
+cat >"$scratch/calls.c" <<'C'
+#define _GNU_SOURCE
+#include <sched.h>
+int main(void) {
+    return unshare(7) + setns(8, 9);
+}
+C
+"${CC:-cc}" -fPIC -shared -o "$scratch/behind.so" "$scratch/behind.c" && "${CC:-cc}" -o "$scratch/calls" "$scratch/calls.c" ||
+    fail "a library to preload does not compile"
+out=$(LD_PRELOAD=$scratch/behind.so "$cairn" run -- "$scratch/calls" | xargs)
+[ "$out" = "unshare 7 setns 8 9" ] || fail "what was preloaded already is not called: '$out'"
+
 # Statistics.
 ends 0 run --stats -- true
 case $err in "cairn "*": memory of process "*"(true)"*) ;; *) fail "--stats: $err" ;; esac
