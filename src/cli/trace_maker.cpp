@@ -129,6 +129,7 @@ void TraceMaker::prepare(const std::string &path) {
         refuse("memory for the trace");
     }
     shared_ = new (mapped) trace::Shared{};
+    shared_->mark = trace::memory_mark;
     shared_->room = slots;
     write_header(path);
 }

@@ -23,7 +23,8 @@
 
 namespace cairn::trace {
 
-inline constexpr std::uint64_t file_mark = 0x31454341'5254434eULL; // "NCTRACE1"
+inline constexpr std::uint64_t file_mark = 0x31454341'5254434eULL;   // "NCTRACE1"
+inline constexpr std::uint64_t memory_mark = 0x324d4341'5254434eULL; ///< of Shared
 inline constexpr std::uint32_t format_version = 3;
 inline constexpr std::size_t header_bytes = 4096;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
@@ -46,6 +47,7 @@ static_assert(sizeof(Header) <= header_bytes);
 
 /// At the start of the shared memory, in the length of a chunk; the slots follow.
 struct Shared {
+    std::uint64_t mark;                ///< memory_mark
     std::atomic<std::uint64_t> chunks; ///< of the file, taken so far
     std::atomic<std::uint64_t> slots;  ///< taken so far
     std::atomic<std::uint64_t>

@@ -234,7 +234,7 @@ void begin() noexcept {
     }
     name[length] = 0;
     const bool opened =
-        names[length] == ':' && memory.open(name, O_RDWR) && file.open(names + length + 1, O_WRONLY);
+        names[length] == ':' && memory.open(name, memory_mark) && file.open(names + length + 1, file_mark);
     const long mapped = !opened ? -EBADF
                                 : raw_syscall(SYS_mmap, 0, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                                               memory.number(), 0);

@@ -505,6 +505,17 @@ for most in 1024 500; do
     "$cairn" trace-info --process 1 "$file" | grep -q "^malloc 2000[0-9]$" || fail "another process's calls are lost"
 done
 
+# What an environment that was left over names may be others' files by now: nothing is written there, and that is said.
+head -c 200000 /dev/zero >"$scratch/own" && cp "$scratch/own" "$scratch/own.copy" && cp "$scratch/own" "$scratch/other.copy"
+: >"$scratch/empty" && mkfifo "$scratch/fifo"
+for names in "$scratch/own:$scratch/other.copy" "$scratch/empty:$scratch/own" "$scratch/fifo:$scratch/own" "$scratch/own" "$scratch:"; do
+    timeout 60 env LD_PRELOAD="$BUILD_DIR/lib/libcairntrace.so" CAIRN_TRACE="$names" "$scratch/calls" 2>"$scratch/err"
+    [ $? = 7 ] || fail "CAIRN_TRACE=$names: status $?"
+    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "CAIRN_TRACE=$names: not one line: $(cat "$scratch/err")"
+    cmp -s "$scratch/own" "$scratch/own.copy" && cmp -s "$scratch/other.copy" "$scratch/own.copy" ||
+        fail "CAIRN_TRACE=$names: others' files are written to"
+done
+
 # Nor are they where the program's own stdout would be, if that is closed: what it writes there is in no file.
 (ulimit -n 40 && "$cairn" trace -o "$file" -- "$scratch/calls" writes 2>"$scratch/err" >&-) || fail "stdout is closed: status $?"
 summary "$file" | grep -q "^malloc 4000[0-9]$" || fail "stdout is closed: calls are lost: $(cat "$scratch/err")"
