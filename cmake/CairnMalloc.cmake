@@ -78,6 +78,7 @@ foreach(library cairn_shared cairn_static)
 endforeach()
 # The archive overrides malloc only if its member is pulled in: say so at the link, whatever the program calls.
 target_link_options(cairn_static INTERFACE LINKER:--undefined=malloc)
+target_link_libraries(cairn_static INTERFACE Threads::Threads) # a library of its own before glibc 2.34
 
 # A program may call no malloc of its own: a linker that drops what seems unused must be told to keep it.
 add_library(cairn_malloc INTERFACE)

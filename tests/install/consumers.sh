@@ -25,6 +25,10 @@ if grep -rIlF -e "$SOURCE_DIR" -e "$BUILD_DIR" "$prefix"/lib/cmake "$prefix"/lib
     fail "an installed file names the source or build folder"
 fi
 
+# Before glibc 2.34 threads are a library of their own, of which the archive needs functions; libcairn.so has it from its own link.
+sed -n '/^set_target_properties(cairn::malloc_static /,/^)/p' "$prefix/lib/cmake/cairn/cairnTargets.cmake" |
+    grep -q Threads::Threads || fail "cairn::malloc_static links no threads"
+
 step CMake: cairn::malloc, cairn::malloc_static, cairn::kit, cairn::stack
 cmake -S "$consumer" -B "$scratch/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$CXX" \
     -DCMAKE_C_COMPILER="$CC" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cmake.log" && exit 1; }
@@ -65,7 +69,6 @@ version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")$/\1/p' "$prefix/lib/cmake/cai
 "$CC" -Wall -Wextra -Werror "$consumer/malloc.c" -o "$scratch/by_pkg_config" $(pkg-config --cflags --libs cairn) \
     -Wl,-rpath,"$prefix/lib"
 "$scratch/by_pkg_config" libcairn.so
-# Before glibc 2.34 threads are a library of their own, of which the archive needs functions; libcairn.so has it from its own link.
 case " $(pkg-config --static --libs cairn) / $(pkg-config --libs cairn) " in
 *" -pthread "*/*" -pthread "*) fail "cairn.pc links threads to programs that need none" ;;
 *" -pthread "*) ;;
