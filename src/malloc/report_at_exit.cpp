@@ -12,14 +12,24 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+
+// Absent in a static program that loads nothing.
+extern "C" {
+[[gnu::weak]] int dl_address(const void *, Dl_info *) asm("dladdr");
+[[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
+}
 
 namespace cairn::report {
 namespace {
 
 enum class Form : unsigned char { none, text, json };
 constinit Form requested = Form::none;
+
+/// Whether the program's malloc is not this library's: another copy of Cairn is preloaded, or linked with the program.
+constinit bool is_another_malloc = false;
 
 /// A path; `too_long` if it did not fit.
 struct Path {
@@ -234,6 +244,21 @@ void request_file(const char *name) {
     }
 }
 
+bool finds_another_malloc() {
+    if (dl_symbol == nullptr || dl_address == nullptr) {
+        return false;
+    }
+    Dl_info own{};
+    Dl_info found{};
+    return dl_address(&requested, &own) != 0 && dl_address(dl_symbol(RTLD_DEFAULT, "malloc"), &found) != 0 &&
+           own.dli_fbase != found.dli_fbase;
+}
+
+/// Of a library that nobody has called; a recorder of calls may be between it and the program.
+bool is_of_no_call(const Statistics &statistics) {
+    return statistics.live() == 0 && statistics.heaps_peak == 0 && statistics.mapped_peak == 0;
+}
+
 } // namespace
 
 void read_request() noexcept {
@@ -241,6 +266,7 @@ void read_request() noexcept {
     if (value == nullptr || *value == 0 || std::strcmp(value, "0") == 0) {
         return;
     }
+    is_another_malloc = finds_another_malloc();
     if (std::strcmp(value, "1") == 0) {
         requested = Form::text;
         const long spare = call(SYS_fcntl, 2, F_DUPFD_CLOEXEC, 200);
@@ -262,6 +288,10 @@ void write_requested() noexcept {
     const platform::QuietWrites quiet; // a failed write must not change the exit status of the program
     Statistics statistics;
     process_heap::whole_statistics(statistics, /*at_exit=*/true);
+    if (is_another_malloc && is_of_no_call(statistics)) {
+        errno = saved;
+        return;
+    }
     const Subject subject = this_process(cairn::process_heap::allocator_name);
     if (requested == Form::text) {
         write_summary(statistics, subject);

@@ -211,6 +211,21 @@ while part := os.read(reader, 4096):
 assert child.wait() == 0 and b"memory of process" in text, text[-1000:]
 P
 
+# Of two Cairns in a process the one reports that is its malloc, with a recorder of its calls in front or without.
+echo 'int main(void) { static void *volatile p; for (int i = 0; i < 100; ++i) p = __builtin_malloc(100000); return 0; }' >"$scratch/takes.c"
+if [ -e "${BUILD_DIR-}/lib/libcairn.a" ]; then
+    "${CC:-cc}" -O0 "$scratch/takes.c" -Wl,-u,malloc "$BUILD_DIR/lib/libcairn.a" -o "$scratch/takes" || fail "a program does not link"
+    stats "json:$scratch/two.json" "$scratch/takes"
+    json "$scratch/two.json" 's["large_live"] >= 10000000'
+    stats 1 "$scratch/takes"
+    [ "$(grep -c 'memory of process' "$scratch/err")" = 1 ] || fail "two reports: $(cat "$scratch/err")"
+fi
+if [ -e "${BUILD_DIR-}/lib/libcairntrace.so" ]; then
+    "${CC:-cc}" -O0 "$scratch/takes.c" -o "$scratch/takes" || fail "a program does not compile"
+    env LD_PRELOAD="$BUILD_DIR/lib/libcairntrace.so $library" CAIRN_STATS="json:$scratch/recorded.json" "$scratch/takes"
+    json "$scratch/recorded.json" 's["large_live"] >= 10000000'
+fi
+
 # Raised privileges: the variable is not the user's to set.
 chmod 755 "$scratch"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 1 --clear-groups test -x "$scratch" 2>/dev/null; then
