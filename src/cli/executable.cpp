@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <src/cli/executable.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -58,6 +59,49 @@ bool raises_rights(const std::filesystem::path &program, const struct stat &abou
            (file_counts && getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
+/// The bytes of a section; "" if they are not there, or more than any program has.
+std::string contents_of(std::ifstream &file, const Elf64_Shdr &section) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;
+    std::string contents;
+    file.clear();
+    file.seekg(0, std::ios::end);
+    const auto length = static_cast<std::uint64_t>(file.tellg());
+    if (section.sh_offset <= length && section.sh_size <= std::min(most, length - section.sh_offset)) {
+        contents.resize(section.sh_size);
+        file.seekg(static_cast<std::streamoff>(section.sh_offset));
+        file.read(contents.data(), static_cast<std::streamsize>(contents.size()));
+    }
+    return contents;
+}
+
+/// Whether the program has a malloc that it shows to the loader, which finds it before any library's.
+bool defines_malloc(std::ifstream &file, const Elf64_Ehdr &header) {
+    const auto section = [&](std::uint64_t number, Elf64_Shdr &to) {
+        return read_at(file, header.e_shoff + number * header.e_shentsize, to);
+    };
+    for (unsigned i = 0; i < header.e_shnum; ++i) {
+        Elf64_Shdr symbols{};
+        Elf64_Shdr names{};
+        if (!section(i, symbols)) {
+            return false;
+        }
+        if (symbols.sh_type != SHT_DYNSYM || !section(symbols.sh_link, names)) {
+            continue;
+        }
+        const std::string table = contents_of(file, symbols);
+        const std::string text = contents_of(file, names);
+        for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol{};
+            std::memcpy(&symbol, table.data() + at, sizeof symbol);
+            if (symbol.st_shndx != SHN_UNDEF && symbol.st_name < text.size() &&
+                std::strcmp(text.c_str() + symbol.st_name, "malloc") == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 std::string look_at_elf(const std::filesystem::path &program, std::ifstream &file, const Elf64_Ehdr &header) {
     std::ifstream own("/proc/self/exe", std::ios::binary);
     Elf64_Ehdr own_header{};
@@ -68,7 +112,13 @@ std::string look_at_elf(const std::filesystem::path &program, std::ifstream &fil
     std::error_code ignored;
     const bool is_loader =
         std::filesystem::equivalent(program, loader_of(own, own_header).value_or(""), ignored);
-    return is_loader || loader_of(file, header) ? "" : "it is statically linked";
+    if (is_loader) {
+        return "";
+    }
+    if (!loader_of(file, header)) {
+        return "it is statically linked";
+    }
+    return defines_malloc(file, header) ? "it defines malloc itself, which goes before a library's" : "";
 }
 
 /// The first line of a script, as much of it as the kernel reads.

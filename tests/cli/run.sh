@@ -151,6 +151,9 @@ if "${CC:-cc}" -static "$scratch/main.c" -o "$scratch/static" 2>/dev/null; then
     chmod +x "$scratch/script"
     ends 3 run -- "$scratch/script" && one_line "statically linked"
 fi
+printf '#include <stddef.h>\nvoid *malloc(size_t n) { return n == 0 ? NULL : NULL; }\nint main(void) { return 3; }\n' >"$scratch/own.c"
+"${CC:-cc}" "$scratch/own.c" -rdynamic -w -o "$scratch/own" || fail "a malloc of a program's own does not compile"
+ends 3 run -- "$scratch/own" && one_line "defines malloc itself"
 printf '#!%s\n' "$scratch/second" >"$scratch/first" # each is the other's interpreter
 printf '#!%s\n' "$scratch/first" >"$scratch/second"
 chmod +x "$scratch/first" "$scratch/second"
