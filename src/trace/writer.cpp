@@ -124,7 +124,7 @@ bool take_slot() noexcept {
     cursor.slot = slot;
     cursor.limit = reinterpret_cast<Byte *>(slot + slot_chunk) - detail::room;
     cursor.next = end_of_written(slot);
-    if (have_key) {
+    if (have_key && !cursor.ends) {
         pthread_setspecific(key, &key);
     }
     return true;
@@ -149,7 +149,10 @@ void leave_slot() noexcept {
     raw_syscall(SYS_munmap, reinterpret_cast<long>(slot), chunk_bytes);
 }
 
+/// What the thread still frees, in later destructors and in the C library, comes without another call of this: from
+/// here on it takes a slot for each record.
 void thread_ends(void *) {
+    cursor.ends = true;
     if (cursor.slot != nullptr) {
         leave_slot();
     }
@@ -282,6 +285,9 @@ CAIRN_COLD void detail::record_long(Op op, const void *address, std::size_t size
     }
     cursor.last += step;
     put_record({op, step, address_of(address), size, alignment_log2});
+    if (cursor.ends) {
+        leave_slot();
+    }
 }
 
 } // namespace cairn::trace

@@ -37,6 +37,7 @@ struct Cursor {
     std::uint64_t last = 0; ///< the clock of the record before
     Coder coder;
     bool inside = false;
+    bool ends = false;    ///< the thread has given its slot back
     Word *slot = nullptr; ///< nullptr: there is none, and no room
 };
 

@@ -53,7 +53,27 @@ static void *work(void *unused) {
     return unused;
 }
 
+static void *says(void *unused) {
+    sink = malloc(100);
+    return strerror(99999) == NULL ? NULL : unused; // a text in a block that the C library frees when the thread has ended
+}
+
 int main(int count, char **words) {
+    if (count > 1 && strcmp(words[1], "late") == 0) {
+        for (int i = 0; i < 500; ++i) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, says, NULL);
+            pthread_join(thread, NULL);
+            free(sink);
+        }
+        char line[4096];
+        int mappings = 0;
+        FILE *const maps = fopen("/proc/self/maps", "r");
+        while (fgets(line, sizeof line, maps) != NULL)
+            mappings += strstr(line, "cairn trace") != NULL;
+        printf("%d\n", mappings);
+        return 0;
+    }
     if (count > 1 && strcmp(words[1], "threads") == 0) {
         pthread_t threads[4];
         for (int round = 0; round < 3; ++round) {
@@ -241,6 +261,14 @@ for part in "threads 1[23]$" "damaged 0$"; do
     printf '%s\n' "$said" | grep -q "^$part" || fail "no '$part' in: $said"
 done
 [ "$(printf '%s\n' "$said" | sed -n 's/^malloc //p')" -ge 240000 ] || fail "calls of threads are lost: $said"
+
+# What the C library frees when a thread has ended is recorded, and takes no memory for each thread.
+"$cairn" trace -o "$file" -- "$scratch/calls" late >"$scratch/out" || fail "late: status $?"
+[ "$(cat "$scratch/out")" -lt 10 ] || fail "threads that have ended keep $(cat "$scratch/out") slots"
+said=$(summary "$file")
+for part in "threads 501$" "damaged 0$" "unknown 0$" "malloc 150[0-9]$" "free 150[0-9]$"; do
+    printf '%s\n' "$said" | grep -q "^$part" || fail "late: no '$part' in: $said"
+done
 
 # A C++ program: each form of operator new is a call, under whichever allocator; one that fails throws, or does not.
 cat >"$scratch/forms.cpp" <<'CPP'
