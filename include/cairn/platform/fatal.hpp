@@ -11,6 +11,8 @@
 #include <cairn/platform/quiet_writes.hpp>
 #include <cairn/platform/write_all.hpp>
 
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
@@ -68,8 +70,27 @@ CAIRN_COLD inline void write_line(std::initializer_list<Word> words) {
     write_all(2, line, length);
 }
 
+namespace detail {
+/// Whether the calling thread is in a handler of SIGABRT: while one runs, the kernel blocks the signal.
+inline bool in_abort_handler() noexcept {
+    unsigned long blocked = 0; // the kernel's signal set
+    raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, reinterpret_cast<long>(&blocked), sizeof blocked);
+    return (blocked >> (SIGABRT - 1) & 1) != 0;
+}
+} // namespace detail
+
+/// A handler of SIGABRT that runs into the mistake again, because it allocates, would be called for ever: it gets the
+/// default action, and its mistake no line.
 [[noreturn]] CAIRN_COLD inline void fatal(std::initializer_list<Word> words) {
-    write_line(words);
+    static constinit std::atomic<long> last_thread{0};
+    const long thread = raw_syscall(SYS_gettid);
+    // relaxed: only what this thread has stored counts.
+    if (last_thread.load(std::memory_order_relaxed) == thread && detail::in_abort_handler()) {
+        std::signal(SIGABRT, SIG_DFL);
+    } else {
+        last_thread.store(thread, std::memory_order_relaxed);
+        write_line(words);
+    }
     std::abort();
 }
 
