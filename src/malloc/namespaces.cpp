@@ -3,6 +3,7 @@
 // Namespaces: unshare and setns with a user namespace need a process of one thread, and a program that has one does not
 // know of the purger. When the kernel refuses, the purger leaves, and the kernel is asked again; another one is started
 // when memory grows.
+#include "loader.hpp"
 #include "purger.hpp"
 
 #include <cairn/platform/features.hpp>
@@ -10,15 +11,9 @@
 
 #include <atomic>
 #include <cerrno>
-#include <dlfcn.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-// Absent in a static program that loads nothing.
-extern "C" {
-[[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
-}
 
 namespace cairn::process_heap {
 namespace {

@@ -4,19 +4,13 @@
 // operator new.
 #include "new_handler.hpp"
 
-#include <dlfcn.h>
+#include <src/malloc/loader.hpp>
 
 // libstdc++'s and libc++abi's names; absent in a program without a C++ runtime, which has no handler either.
 extern "C" {
 [[gnu::weak]] std::new_handler cxx_get_new_handler() noexcept asm("_ZSt15get_new_handlerv");
 }
 asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch");
-
-// Absent in a static program that loads nothing.
-extern "C" {
-[[gnu::weak]] int dl_address(const void *, Dl_info *) asm("dladdr");
-[[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
-}
 
 namespace cairn {
 

@@ -5,6 +5,7 @@
 #include <cairn/platform/quiet_writes.hpp>
 #include <cairn/platform/write_all.hpp>
 #include <src/malloc/environment.hpp>
+#include <src/malloc/loader.hpp>
 #include <src/malloc/process.hpp>
 #include <src/malloc/quoted.hpp>
 #include <src/malloc/report.hpp>
@@ -12,15 +13,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-
-// Absent in a static program that loads nothing.
-extern "C" {
-[[gnu::weak]] int dl_address(const void *, Dl_info *) asm("dladdr");
-[[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
-}
 
 namespace cairn::report {
 namespace {
