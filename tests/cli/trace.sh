@@ -489,6 +489,29 @@ mkdir "$scratch/other" && ln -s other/place.trace "$scratch/link"
 "$cairn" trace -o "$scratch/link" -- "$scratch/calls"
 [ $? = 7 ] && [ -h "$scratch/link" ] && summary "$scratch/other/place.trace" | grep -q "^malloc 3$" || fail "a link: $(ls -l "$scratch/link")"
 
+# What a recorder leaves that was killed can be read: it says that calls are missing, and its times are right.
+cat >"$scratch/second.c" <<'C'
+#include <stdlib.h>
+#include <time.h>
+int main(void) {
+    const struct timespec pause = {0, 10000000};
+    for (int k = 0; k < 60; ++k) {
+        for (int i = 0; i < 20000; ++i)
+            free(malloc(123));
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+C
+"${CC:-cc}" -O1 -fno-builtin -o "$scratch/second" "$scratch/second.c" || fail "the program does not compile"
+begun=$(date +%s%N)
+"$cairn" trace -o "$scratch/killed.trace" -- sh -c '"$1"; kill -KILL $PPID' sh "$scratch/second" 2>/dev/null
+elapsed=$((($(date +%s%N) - begun) / 1000000))
+said=$(summary "$scratch/killed.trace.partial")
+printf '%s\n' "$said" | grep -q "^stopped early$" || fail "it is not said that calls of a killed recorder are missing: $said"
+took=$(printf '%s\n' "$said" | sed -n 's/^milliseconds //p')
+[ "$took" -ge 300 ] && [ "$took" -le "$elapsed" ] || fail "a killed recorder's trace: $took ms, of $elapsed"
+
 # A kill loses nothing.
 "$cairn" trace -o "$file" -- "$scratch/calls" killed 2>/dev/null
 [ $? = 137 ] || fail "a signal does not pass through"
