@@ -9,14 +9,15 @@
 // Keeps:   no request above PTRDIFF_MAX reaches the heap below, so that a difference of pointers into a block cannot
 //          overflow. The C interface sets errno, not this layer.
 // Threads: those of the heap below, whose locks are held across a fork where it can hold them.
-// Errors:  nullptr; never for a block that becomes shorter, if the heap below has no reallocate.
+// Errors:  nullptr, or the exception of the heap below; neither for a block that becomes shorter, if the heap below has
+//          no reallocate.
 // Cost:    two comparisons a malloc, one a free. reallocate keeps the block if the new size fills at least
 //          half of it.
 // Source:  Heap Layers, Table 1: ANSIWrapper. ISO C17, section 7.22.3.
 #pragma once
 
 #include <cairn/core/concepts.hpp>
-#include <cairn/core/move_block.hpp>
+#include <cairn/layer/move_block.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sync/across_fork.hpp>
 
@@ -26,7 +27,7 @@
 namespace cairn {
 
 template <SizedHeap Super>
-class AnsiHeap : private Super {
+class CAIRN_BY_EXCEPTIONS AnsiHeap : private Super {
 public:
     using Super::Super;
     static constexpr std::size_t alignment = alignment_of<Super>;

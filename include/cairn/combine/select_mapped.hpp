@@ -9,15 +9,16 @@
 //          memalign; the heap below also has reallocate.
 // Keeps:   a block is freed to the heap that it came from.
 // Threads: one at a time.
-// Errors:  nullptr when both heaps are out of memory.
+// Errors:  nullptr when both heaps are out of memory, or the exception of the one that was asked last.
 // Cost:    a comparison for each malloc, a bit test of the tag for each free.
 // Source:  Heap Layers, section 6.2 and Figure 7: SelectMmapHeap. The size of a block, by which HybridHeap decides,
 //          does not tell the heaps apart here: a block whose rest is too short to be split off is longer than
 //          requested.
 #pragma once
 
-#include <cairn/core/move_block.hpp>
 #include <cairn/layer/boundary_tag.hpp>
+#include <cairn/layer/move_block.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 #include <cairn/platform/features.hpp>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ concept MarkingHeap = TaggedHeap<H> && MarksAll<H>;
 
 template <TaggedHeap Super, std::size_t From, MarkingHeap Mapped>
     requires AlignedHeap<Super> && AlignedHeap<Mapped> && ReallocatingHeap<Super> && (!MayMark<Super>)
-class SelectMappedHeap : private Super {
+class CAIRN_BY_EXCEPTIONS SelectMappedHeap : private Super {
 public:
     using Super::Super;
     using SizeRecord = BoundaryTag;
@@ -41,11 +42,10 @@ public:
 
     void *malloc(std::size_t size) {
         if (CAIRN_LIKELY(size < From)) {
-            void *const block = Super::malloc(size);
+            void *const block = platform::null_for_bad_alloc([&] { return Super::malloc(size); });
             return CAIRN_LIKELY(block != nullptr) ? block : mapped_.malloc(size);
         }
-        void *const block = mapped_.malloc(size);
-        return block != nullptr ? block : Super::malloc(size);
+        return malloc_mapped(size);
     }
 
     void free(void *p) {
@@ -59,7 +59,8 @@ public:
     void *malloc_zeroed(std::size_t size) {
         if constexpr (ZeroingHeap<Mapped>) {
             if (size >= From) {
-                if (void *const block = mapped_.malloc_zeroed(size); block != nullptr) {
+                const auto mapped = [&] { return mapped_.malloc_zeroed(size); };
+                if (void *const block = platform::null_for_bad_alloc(mapped); block != nullptr) {
                     return block;
                 }
             }
@@ -69,13 +70,9 @@ public:
     }
 
     void *memalign(std::size_t wanted, std::size_t size) {
-        if (size < From && wanted < From - size) {
-            if (void *const block = Super::memalign(wanted, size); block != nullptr) {
-                return block;
-            }
-        }
-        void *const block = mapped_.memalign(wanted, size);
-        return block != nullptr ? block : Super::memalign(wanted, size);
+        const auto below = [&] { return Super::memalign(wanted, size); };
+        const auto mapped = [&] { return mapped_.memalign(wanted, size); };
+        return size < From && wanted < From - size ? either(below, mapped) : either(mapped, below);
     }
 
     void *reallocate(void *p, std::size_t size) {
@@ -85,7 +82,8 @@ public:
                 return p;
             }
         } else if (size < From) {
-            if (void *const block = Super::reallocate(p, size); block != nullptr) {
+            const auto below = [&] { return Super::reallocate(p, size); };
+            if (void *const block = platform::null_for_bad_alloc(below); block != nullptr) {
                 return block;
             }
         }
@@ -108,6 +106,19 @@ public:
     }
 
 private:
+    // Not inlined: else malloc would be too long to be inlined itself.
+    CAIRN_NOINLINE void *malloc_mapped(std::size_t size) {
+        void *const block = platform::null_for_bad_alloc([&] { return mapped_.malloc(size); });
+        return block != nullptr ? block : Super::malloc(size);
+    }
+
+    /// The block of first(), or that of second() if the first heap is out of memory.
+    template <class F, class G>
+    static void *either(F first, G second) {
+        void *const block = platform::null_for_bad_alloc(first);
+        return CAIRN_LIKELY(block != nullptr) ? block : second();
+    }
+
     Mapped mapped_;
 };
 

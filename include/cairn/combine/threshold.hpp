@@ -5,13 +5,13 @@
 //
 // Adds:    a list of freed blocks for each small class. A request of `Trigger` bytes or more first frees all listed
 //          blocks to the heap below, which may join them to a large block; so does a request for which the heap below
-//          is out of memory, and then the request is tried again. getSize; consolidate. memalign, reallocate, owns and
-//          clear where the heap below has them.
+//          is out of memory (nullptr or std::bad_alloc), and then the request is tried again. getSize; consolidate.
+//          memalign, reallocate, owns and clear where the heap below has them.
 // Needs:   a heap whose blocks record their size; Small, a generator of size classes whose sizes are sizes of blocks of
 //          the heap below, so that all blocks of a list have one size.
 // Keeps:   every block of a list fits every request of its class. Destroying the heap frees the listed blocks.
 // Threads: one at a time.
-// Errors:  nullptr from below.
+// Errors:  nullptr from below, or its exception.
 // Cost:    a few instructions for a small block; the length of the lists between two triggers is not bounded.
 // Source:  Heap Layers, sections 2.1 and 6.2, Figure 7: LeaHeap's ThresholdHeap with the small StrictSegHeap,
 //          whose memory is the medium heap's.
@@ -19,13 +19,14 @@
 
 #include <cairn/core/concepts.hpp>
 #include <cairn/layer/boundary_tag.hpp>
+#include <cairn/platform/bad_alloc.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sizeclass/classes.hpp>
 
 namespace cairn {
 
 template <SelfSizedHeap Super, SizeClasses Small, std::size_t Trigger>
-class ThresholdHeap : private Super {
+class CAIRN_BY_EXCEPTIONS ThresholdHeap : private Super {
     static_assert(Trigger > Small::largest, "a small request does not empty its own list");
 
 public:
@@ -119,11 +120,11 @@ private:
     static_assert(Small::size_of(0) >= sizeof(Link),
                   "a block of the smallest class has room for a list's link");
 
-    /// Calls ask(), and if it returns nullptr, frees the listed blocks and calls it once more.
+    /// Calls ask(), and if memory is out, frees the listed blocks and calls it once more.
     template <class F>
     void *twice(F ask) {
-        void *block = ask();
-        if (CAIRN_UNLIKELY(block == nullptr) && holding_) {
+        void *block = platform::null_for_bad_alloc(ask);
+        if (CAIRN_UNLIKELY(block == nullptr)) {
             consolidate();
             block = ask();
         }

@@ -11,7 +11,7 @@
 // Cost:    see check.hpp.
 #pragma once
 
-#include <cairn/debug/at_end.hpp>
+#include <cairn/core/at_end.hpp>
 #include <cairn/debug/block_table.hpp>
 #include <cairn/debug/tail.hpp>
 

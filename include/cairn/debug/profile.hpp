@@ -14,8 +14,8 @@
 // Source:  Heap Layers, Table 1: ProfileHeap.
 #pragma once
 
+#include <cairn/core/at_end.hpp>
 #include <cairn/core/concepts.hpp>
-#include <cairn/debug/at_end.hpp>
 #include <cairn/debug/usage.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -135,7 +135,7 @@ private:
     template <class F>
     static void *asked(F ask) {
         bool thrown = true;
-        const debug::AtEnd counted([&] { thrown ? Into.failures.add(1) : void(); });
+        const AtEnd counted([&] { thrown ? Into.failures.add(1) : void(); });
         void *const p = ask();
         thrown = false;
         return p;

@@ -12,8 +12,8 @@
 // Source:  ours; SizeHeap of Heap Layers, section 6.1, answers the same question with a header, which changes sizes.
 #pragma once
 
+#include <cairn/core/at_end.hpp>
 #include <cairn/debug/address_map.hpp>
-#include <cairn/debug/at_end.hpp>
 #include <cairn/sync/across_fork.hpp>
 #include <cairn/thread/locked.hpp>
 
@@ -63,7 +63,7 @@ public:
         Entry *const entry = take_out(p);
         const std::uintptr_t before = address_of(p);
         void *moved = nullptr;
-        const debug::AtEnd known([&] {
+        const AtEnd known([&] {
             if (moved == nullptr && size == 0) {
                 drop(entry);
             } else if (entry != nullptr) {
@@ -121,7 +121,7 @@ private:
     void *enter(std::size_t size, F from_below) {
         Entry *const entry = make();
         void *p = nullptr;
-        const debug::AtEnd known([&] { p != nullptr ? put(entry, address_of(p), size) : drop(entry); });
+        const AtEnd known([&] { p != nullptr ? put(entry, address_of(p), size) : drop(entry); });
         return p = entry == nullptr ? nullptr : from_below();
     }
 

@@ -13,8 +13,8 @@
 // Source:  Heap Layers, Table 1: TraceHeap.
 #pragma once
 
+#include <cairn/core/at_end.hpp>
 #include <cairn/core/concepts.hpp>
-#include <cairn/debug/at_end.hpp>
 #include <cairn/debug/trace_record.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -138,7 +138,7 @@ private:
     template <class F>
     static void *took(Operation operation, std::size_t size, std::size_t wanted, F ask) {
         void *block = nullptr;
-        const debug::AtEnd written([&] { Sink.write(operation, block, size, wanted); });
+        const AtEnd written([&] { Sink.write(operation, block, size, wanted); });
         return block = ask();
     }
 

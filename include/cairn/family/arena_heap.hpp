@@ -12,11 +12,11 @@
 // Source:  LKmalloc, section 7, item 5 (Ptmalloc); Hoard, section 6.1.
 #pragma once
 
-#include <cairn/core/move_block.hpp>
 #include <cairn/family/arenas.hpp>
 #include <cairn/family/chunk_source.hpp>
 #include <cairn/family/stretch_source.hpp>
 #include <cairn/family/tally.hpp>
+#include <cairn/layer/move_block.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 #include <cstring>

@@ -13,9 +13,9 @@
 // Source:  NBmalloc, sections 3 and 6.
 #pragma once
 
-#include <cairn/core/move_block.hpp>
 #include <cairn/core/statistics.hpp>
 #include <cairn/family/mapped_blocks.hpp>
+#include <cairn/layer/move_block.hpp>
 
 #include <algorithm>
 #include <cstring>

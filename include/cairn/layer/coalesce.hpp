@@ -11,11 +11,12 @@
 // Keeps:   no two free blocks are adjacent; a block is longer than requested by less than BoundaryTag::smallest. In a
 //          build with assertions the free of a free block, or a broken tag, ends the process.
 // Threads: one at a time.
-// Errors:  nullptr from below.
+// Errors:  nullptr from below, or its exception: the block of a reallocate is then unchanged.
 // Cost:    some twenty instructions each way, more where blocks are joined or split.
 // Source:  Heap Layers, section 6.2 and Figure 7: CoalesceHeap.
 #pragma once
 
+#include <cairn/core/at_end.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/layer/dictionary.hpp>
 #include <cairn/platform/features.hpp>
@@ -83,10 +84,10 @@ public:
             shorten(tag, bytes);
             return p;
         }
-        void *const moved = tag->next()->is_fence() ? grow(tag, size) : malloc(size);
-        if (moved == nullptr) {
-            shorten(tag, before);
-        } else if (moved != p) {
+        void *moved = nullptr;
+        const AtEnd unchanged([&] { moved == nullptr ? shorten(tag, before) : void(); });
+        moved = tag->next()->is_fence() ? grow(tag, size) : malloc(size);
+        if (moved != nullptr && moved != p) {
             std::memcpy(moved, p, BoundaryTag::room_in(before));
             free(p);
         }

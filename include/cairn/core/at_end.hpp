@@ -7,7 +7,7 @@
 // Cost:    none but the call.
 #pragma once
 
-namespace cairn::debug {
+namespace cairn {
 
 template <class F>
 class [[nodiscard]] AtEnd {
@@ -21,4 +21,4 @@ private:
     F f_;
 };
 
-} // namespace cairn::debug
+} // namespace cairn
