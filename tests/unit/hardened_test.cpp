@@ -2,6 +2,9 @@
 //
 // GuardedPages and RandomPlaces: each fault is found once and leaves the heap as it was; memory comes clean; places are
 // random; blocks are not more than half of what there is.
+#include "../process/works_filter.hpp"
+#include "process_memory.hpp"
+
 #include <allocators/hardened.hpp>
 #include <cairn/sizeclass/multiples.hpp>
 #include <cairn/sizeclass/power.hpp>
@@ -9,7 +12,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 #include <vector>
 
@@ -107,6 +109,40 @@ TYPED_TEST(HardenedLayers, FindFreesOfNoBlock) {
     this->heap.free(this->heap.reallocate(aligned, 10));
 }
 
+TEST(GuardedPagesDeathTest, NoBlockStaysMappedWhereTheKernelMakesNoHoleInAMapping) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs mappings for itself";
+    }
+    EXPECT_EXIT(
+        {
+            std::vector<void *> blocks(100);
+            {
+                Guarded heap;
+                process_test::Filter()
+                    .deny(SYS_mprotect, ENOMEM)
+                    .install(); // no guards: the blocks are one mapping
+                for (void *&block : blocks) {
+                    block = heap.malloc(5000);
+                }
+                const std::size_t page = platform::vm::page_size();
+                for (bool odd = false;
+                     platform::vm::map(page, odd ? platform::vm::read_and_write : platform::vm::nothing);
+                     odd = !odd) {
+                }
+                for (std::size_t i = 10; i < 60; i += 2) {
+                    heap.free(blocks[i]);
+                }
+            }
+            EXPECT_EQ(std::count_if(blocks.begin(), blocks.end(), test::mapped), 0);
+            EXPECT_TRUE(Noting::findings.empty());
+            _exit(testing::Test::HasFailure());
+        },
+        [](int status) {
+            return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+        },
+        "");
+}
+
 TYPED_TEST(HardenedLayers, FindWritesBehindTheEnd) {
     for (const std::size_t size : {1, 17, 100, 1000}) {
         auto *const p = this->get(size);
@@ -142,12 +178,6 @@ TYPED_TEST(HardenedLayers, KnowTheSizeThatReallocateWasAskedFor) {
         this->heap.free(p);
         EXPECT_EQ(the_fault(), Fault::written_behind_end);
     }
-}
-
-std::size_t address_space() {
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    return pages * platform::vm::page_size();
 }
 
 /// While there is one the process gets no address space beyond so many bytes.
@@ -250,7 +280,7 @@ TEST(RandomPlaces, UsesWhatIsHeldWhereMemoryIsOut) {
     void *const large = heap.malloc(1_MiB);
     blocks[0] = heap.malloc(200);
     std::size_t live = 1;
-    const Limit no_more(address_space());
+    const Limit no_more(test::address_space());
     const auto until_full = [&] {
         while (live < std::size(blocks) && (blocks[live] = heap.malloc(200)) != nullptr) {
             ++live;

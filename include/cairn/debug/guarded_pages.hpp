@@ -10,7 +10,8 @@
 //          them faults.
 // Threads: one at a time.
 // Errors:  nullptr when the kernel refuses the mapping, but for a block that gets shorter: that stays where it is, its
-//          end away from the guard. Where the kernel refuses the guards, the block has none.
+//          end away from the guard. Where the kernel allows no more mappings, blocks have no guards, and the addresses
+//          of freed ones between others stay in use, without pages, until the heap is destroyed.
 // Cost:    three mappings and four system calls a block, and up to a page: for large blocks.
 // Source:  Perens, Electric Fence (1987), here for large blocks only.
 #pragma once
@@ -18,6 +19,7 @@
 #include <cairn/debug/address_map.hpp>
 #include <cairn/debug/patterns.hpp>
 #include <cairn/debug/quarantine.hpp>
+#include <cairn/source/mmap.hpp>
 
 namespace cairn {
 
@@ -31,13 +33,14 @@ public:
     GuardedPagesHeap(const GuardedPagesHeap &) = delete;
     GuardedPagesHeap &operator=(const GuardedPagesHeap &) = delete;
     ~GuardedPagesHeap() {
-        table_.for_each([](const Entry &entry) {
-            if (Policy::leaks && !entry.value.held) {
-                Policy::found(
-                    {Fault::leaked, reinterpret_cast<const void *>(entry.address()), entry.value.size});
-            }
-            platform::vm::unmap(entry.value.from, entry.value.bytes);
-        });
+        if constexpr (Policy::leaks) {
+            table_.for_each([](const Entry &entry) {
+                if (!entry.value.held) {
+                    Policy::found(
+                        {Fault::leaked, reinterpret_cast<const void *>(entry.address()), entry.value.size});
+                }
+            });
+        }
     }
 
     void *malloc(std::size_t size) { return memalign(alignment, size); }
@@ -152,7 +155,7 @@ private:
         if (entry == nullptr) {
             return nullptr;
         }
-        entry->value.from = static_cast<char *>(platform::vm::map(bytes));
+        entry->value.from = static_cast<char *>(mappings_.malloc(bytes));
         if (entry->value.from == nullptr) {
             table_.drop(entry);
             return nullptr;
@@ -162,10 +165,11 @@ private:
 
     void let_go(void *p) {
         Entry *const entry = table_.at(address_of(p));
-        platform::vm::unmap(entry->value.from, entry->value.bytes);
+        mappings_.free(entry->value.from);
         table_.remove(entry);
     }
 
+    MmapHeap mappings_; ///< blocks with their guards
     debug::AddressMap<Large> table_;
     debug::Quarantine<Held> held_;
 };
