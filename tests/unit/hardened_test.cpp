@@ -6,6 +6,7 @@
 #include "process_memory.hpp"
 
 #include <allocators/hardened.hpp>
+#include <cairn/debug/profile.hpp>
 #include <cairn/sizeclass/multiples.hpp>
 #include <cairn/sizeclass/power.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
@@ -101,12 +102,32 @@ TYPED_TEST(HardenedLayers, FindFreesOfNoBlock) {
     EXPECT_EQ(the_fault(), Fault::multiple_free);
     EXPECT_EQ(this->heap.reallocate(&here, 200), nullptr);
     the_fault();
+    void *const large = this->heap.malloc(3 * Classes::largest);
+    this->heap.free(large);
+    for (const std::size_t size : {std::size_t{10}, 2 * Classes::largest}) {
+        EXPECT_EQ(this->heap.reallocate(large, size), nullptr);
+        EXPECT_EQ(the_fault(), Fault::multiple_free) << size;
+    }
     void *const nothing = this->heap.malloc(0);
     this->heap.free(nothing);
     this->heap.free(nothing);
     EXPECT_EQ(the_fault(), Fault::multiple_free);
     void *const aligned = this->heap.memalign(64_KiB, 0);
     this->heap.free(this->heap.reallocate(aligned, 10));
+}
+
+TYPED_TEST(HardenedLayers, FindTheSameBelowAProfile) {
+    static constinit Usage usage;
+    Compose<TypeParam, Profile<usage>> heap;
+    for (const std::size_t size : {std::size_t{100}, 3 * Classes::largest}) {
+        void *const p = heap.malloc(size);
+        heap.free(p);
+        heap.free(p);
+        EXPECT_EQ(the_fault(), Fault::multiple_free);
+        EXPECT_EQ(heap.reallocate(p, 10), nullptr);
+        EXPECT_EQ(the_fault(), Fault::multiple_free);
+        EXPECT_EQ(usage.blocks.now(), 0u);
+    }
 }
 
 TEST(GuardedPagesDeathTest, NoBlockStaysMappedWhereTheKernelMakesNoHoleInAMapping) {

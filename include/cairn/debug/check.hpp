@@ -117,7 +117,6 @@ public:
         border_.forget();
     }
 
-    /// For who has a question before a free, which is what tells of a fault.
     bool is_live(const void *p) const { return border_.is_live(p); }
 
     /// Looks at all blocks, live ones and held ones.

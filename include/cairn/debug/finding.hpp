@@ -2,7 +2,8 @@
 //
 // Finding: what a check of a heap has found, and what becomes of it.
 //
-// Adds:    Fault, all that can be found; FaultPolicy, who is told; StopAtFault, the default.
+// Adds:    Fault, all that can be found; FaultPolicy, who is told; StopAtFault, the default; is_live, for a layer that
+//          has a question before a free.
 // Keeps:   of misuse the policy is told before the heap below is called.
 // Threads: any.
 // Cost:    none until something is found.
@@ -76,6 +77,16 @@ constexpr const char *text_of(Fault fault) {
         return "the heap below handed out a zeroed block that is not zero: ";
     }
     return "";
+}
+
+/// Whether p is a live block of a heap that finds faults. True for any p of another heap. The policy is not told: the
+/// free that follows tells it what p is.
+template <class H>
+bool is_live(const H &heap, const void *p) {
+    if constexpr (requires { heap.is_live(p); }) {
+        return heap.is_live(p);
+    }
+    return true;
 }
 
 /// One line on stderr: what, where, of which size.

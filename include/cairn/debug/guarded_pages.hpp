@@ -113,6 +113,11 @@ public:
         return held_.let_all_go([this](void *p) { let_go(p); });
     }
 
+    bool is_live(const void *p) const {
+        const Entry *const entry = table_.at(address_of(p));
+        return entry != nullptr && !entry->value.held;
+    }
+
     std::size_t getSize(const void *p) const {
         const Entry *const entry = live(p, Fault::invalid_use);
         return entry == nullptr ? 0 : entry->value.size;

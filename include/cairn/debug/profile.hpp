@@ -16,6 +16,7 @@
 
 #include <cairn/core/at_end.hpp>
 #include <cairn/core/concepts.hpp>
+#include <cairn/debug/finding.hpp>
 #include <cairn/debug/usage.hpp>
 #include <cairn/layer/boundary_tag.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -40,7 +41,7 @@ public:
 
     void free(void *p) {
         if (p != nullptr) {
-            is_live(p) ? leave(heap_.getSize(p)) : void();
+            cairn::is_live(heap_, p) ? leave(heap_.getSize(p)) : void();
             heap_.free(p);
         }
     }
@@ -66,7 +67,7 @@ public:
     void *reallocate(void *p, std::size_t size)
         requires ReallocatingHeap<Super>
     {
-        const bool live = p != nullptr && is_live(p);
+        const bool live = p != nullptr && cairn::is_live(heap_, p);
         const std::size_t before = live ? heap_.getSize(p) : 0;
         void *const moved = asked([&] { return heap_.reallocate(p, size); });
         if (live && (moved != nullptr || size == 0)) {
@@ -123,14 +124,6 @@ public:
     }
 
 private:
-    /// Where the heap below is a check, that tells itself what p is, when it gets it back.
-    bool is_live(void *p) const {
-        if constexpr (requires { heap_.is_live(p); }) {
-            return heap_.is_live(p);
-        }
-        return true;
-    }
-
     /// An exception is a failure too.
     template <class F>
     static void *asked(F ask) {

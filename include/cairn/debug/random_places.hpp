@@ -82,7 +82,7 @@ public:
     /// elsewhere.
     void *reallocate(void *p, std::size_t size) {
         Region *const region = regions_.find(address_of(p));
-        if (region == nullptr && size >= Classes::largest) {
+        if (region == nullptr && (size >= Classes::largest || !cairn::is_live(below_, p))) {
             return below_.reallocate(p, size);
         }
         const std::uint32_t *const state =
@@ -109,6 +109,11 @@ public:
         }
         const std::uint32_t *const state = region->template live<Policy>(p, Fault::invalid_use);
         return state == nullptr ? 0 : *state - 1;
+    }
+
+    bool is_live(const void *p) const {
+        Region *const region = regions_.find(address_of(p));
+        return region == nullptr ? cairn::is_live(below_, p) : region->is_live(p);
     }
 
     /// From here on this process draws other places than its parent and the other children of that.

@@ -36,17 +36,20 @@ struct RandomRegion {
     void *at(std::size_t i) const { return reinterpret_cast<void *>(start + i * block); }
     std::uint32_t &state_of(const void *p) { return states()[(address_of(p) - start) / block]; }
 
+    /// The block that holds p is live; p is where it starts.
+    bool is_in_live(const void *p) { return state_of(p) != 0 && (state_of(p) & held) == 0; }
+    bool is_live(const void *p) { return is_in_live(p) && (address_of(p) - start) % block == 0; }
+
     /// The state of the live block at p; else the policy is told what p is, and there is none.
     template <FaultPolicy Policy>
     std::uint32_t *live(const void *p, Fault otherwise) {
         const std::size_t offset = (address_of(p) - start) % block;
         std::uint32_t &state = state_of(p);
-        const bool is_live = state != 0 && (state & held) == 0;
-        if (is_live && offset == 0) {
+        if (is_live(p)) {
             return &state;
         }
         Finding finding{otherwise, p};
-        if (otherwise == Fault::invalid_free && is_live) {
+        if (otherwise == Fault::invalid_free && is_in_live(p)) {
             finding = {Fault::interior_free, static_cast<const char *>(p) - offset, state - 1, offset};
         } else if (otherwise == Fault::invalid_free && offset == 0) {
             finding = {Fault::multiple_free, p, block};
