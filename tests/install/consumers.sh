@@ -40,6 +40,7 @@ cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cma
 "$scratch/build/mixed_Os"
 "$scratch/build/mixed_O0_main_last"
 "$scratch/build/mixed_Os_main_last"
+"$scratch/build/mixed_flagship"
 "$scratch/build/stack"
 
 step a part of another project that is optimized at link time: the libraries and the kit, and what these need
@@ -59,6 +60,7 @@ built=$(cd "$scratch/part/cairn" && find lib bin -type f 2>/dev/null | sort | xa
 "$scratch/part/mixed_Os"
 "$scratch/part/mixed_O0_main_last"
 "$scratch/part/mixed_Os_main_last"
+"$scratch/part/mixed_flagship"
 "$scratch/part/stack"
 
 step pkg-config

@@ -26,7 +26,7 @@
 
 namespace cairn::sync {
 
-class Presence {
+class CAIRN_BY_CHECKS Presence {
 public:
     constexpr Presence() = default;
 

@@ -20,7 +20,7 @@
 namespace cairn {
 
 template <class Heap>
-class Visit {
+class CAIRN_BY_CHECKS Visit { // from its constructor to its destructor it holds a lock
 public:
     explicit Visit(Heap &visited) : heap_(visited), in_(visited.presence().try_visit()) {}
     ~Visit() {
