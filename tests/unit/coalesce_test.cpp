@@ -268,6 +268,14 @@ TEST(Coalesceable, Marks) {
     EXPECT_TRUE(tag_of(p)->split(64)->marked());
 }
 
+TEST(Coalesceable, MarksABlockThatContinuesARegion) {
+    Compose<StaticBufferHeap<1_KiB>, Coalesceable<16, true>> heap;
+    void *const first = heap.malloc(100);
+    void *const second = heap.malloc(100);
+    EXPECT_EQ(tag_of(first)->next(), tag_of(second));
+    EXPECT_TRUE(tag_of(second)->marked());
+}
+
 TEST(Seg, ServesFromALargerBinAndFitsClosely) {
     Compose<StaticBufferHeap<64_KiB>, SizeHeader, Seg<Fine>> heap;
     void *const large = heap.malloc(5000);

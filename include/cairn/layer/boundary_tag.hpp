@@ -69,7 +69,9 @@ public:
     /// Makes this the fence of a region, behind a block in use; it records the distance back to the first tag.
     void fence(std::size_t back) { word_ = back | in_use_ | before_in_use_ | fence_; }
     /// The region has grown: the fence becomes the tag of a block in use.
-    void unfence(std::size_t bytes) { word_ = bytes | in_use_ | (word_ & before_in_use_); }
+    void unfence(std::size_t bytes, bool mark) {
+        word_ = bytes | in_use_ | (word_ & before_in_use_) | mark_bit(mark);
+    }
 
     void mark_in_use() {
         word_ |= in_use_;

@@ -125,7 +125,7 @@ private:
         void *base = ask(missing);
         if constexpr (ContiguousHeap<Super>) {
             if (end_.is(base)) {
-                return end_.grow(missing);
+                return end_.grow(missing, Marked);
             }
             if (base != nullptr && missing < bytes &&
                 ask(bytes - missing) != static_cast<char *>(base) + missing) {

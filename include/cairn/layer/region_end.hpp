@@ -36,10 +36,11 @@ public:
         return std::max(wanted - std::min(have, wanted), BoundaryTag::smallest);
     }
 
-    /// Makes `bytes` behind the end, which the heap below has allocated, a block in use, and returns it.
-    void *grow(std::size_t bytes) {
+    /// Makes `bytes` behind the end, which the heap below has allocated, a block in use, with the mark or without, and
+    /// returns it.
+    void *grow(std::size_t bytes, bool mark) {
         BoundaryTag *const tag = BoundaryTag::of(at_);
-        tag->unfence(bytes);
+        tag->unfence(bytes, mark);
         at_ += bytes;
         BoundaryTag::of(at_)->fence(0);
         return tag->block();
