@@ -45,7 +45,7 @@ private:
         }
         const unsigned slot = lowest_free();
         mine_ = no_thread_slot; // while pthread_setspecific runs, which may allocate
-        if (slot != no_thread_slot && pthread_setspecific(key_, &key_) != 0) {
+        if (slot != no_thread_slot && !set_key()) {
             give(slot);
             mine_ = unknown_;
             return no_thread_slot;
@@ -80,7 +80,7 @@ private:
     /// number, which would never be given back. In the last round ThreadSanitizer may have ended the thread for
     /// itself before this is called: hence the last but one.
     static void thread_ends(void *) {
-        if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(key_, &key_) == 0) {
+        if (++rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && set_key()) {
             return;
         }
         const unsigned slot = mine_;
@@ -88,27 +88,39 @@ private:
         give(slot);
     }
 
-    enum KeyState : int { no_key, making_key, usable_key, failed_key };
+    /// States of the key; a larger one is first_key_ and the key.
+    static constexpr std::uint64_t no_key_ = 0, failed_key_ = 1, first_key_ = 2;
 
-    /// Whether the key exists; the first thread makes it. A thread that is stopped while it makes the key does not
-    /// hold up others: these go on without a number for now.
+    /// Whether the key exists. Threads that find none make one each; the first one is used, the others are deleted. So
+    /// no thread waits for one that is stopped here, or that the child of a fork does not have.
     static bool have_key() {
-        int expected = no_key;
-        // relaxed, both: one exchange succeeds, so one thread makes the key; the load below acquires.
-        if (key_state_.load(std::memory_order_relaxed) == no_key &&
-            key_state_.compare_exchange_strong(expected, making_key, std::memory_order_relaxed)) {
-            const bool made = pthread_key_create(&key_, thread_ends) == 0;
-            // release: pairs with the load below: `key_` is written.
-            key_state_.store(made ? usable_key : failed_key, std::memory_order_release);
+        // acquire, here and where the exchange fails: pairs with the exchange of the thread that made the key.
+        std::uint64_t state = key_state_.load(std::memory_order_acquire);
+        if (state == no_key_) {
+            pthread_key_t mine{};
+            const std::uint64_t made =
+                pthread_key_create(&mine, thread_ends) == 0 ? first_key_ + mine : failed_key_;
+            // release: the other threads see what pthread_key_create() wrote.
+            if (key_state_.compare_exchange_strong(state, made, std::memory_order_release,
+                                                   std::memory_order_acquire)) {
+                state = made;
+            } else if (made != failed_key_) {
+                pthread_key_delete(mine);
+            }
         }
-        return key_state_.load(std::memory_order_acquire) == usable_key;
+        return state >= first_key_;
+    }
+
+    /// Has the thread's end known. relaxed: the thread has called have_key().
+    static bool set_key() {
+        const std::uint64_t state = key_state_.load(std::memory_order_relaxed);
+        return pthread_setspecific(static_cast<pthread_key_t>(state - first_key_), &key_state_) == 0;
     }
 
     static inline thread_local constinit unsigned mine_ __attribute__((tls_model("initial-exec"))) = unknown_;
     static inline thread_local constinit int rounds_ __attribute__((tls_model("initial-exec"))) = 0;
     static inline constinit std::atomic<std::uint64_t> taken_[max_thread_slots / bits_] = {};
-    static inline constinit std::atomic<int> key_state_{no_key};
-    static inline constinit pthread_key_t key_{};
+    static inline constinit std::atomic<std::uint64_t> key_state_{no_key_};
 };
 
 /// The calling thread's number, less than max_thread_slots, or no_thread_slot.
