@@ -229,6 +229,7 @@ using OnBuffers = testing::Types<
     Compose<BufferHeap, Coalesceable<>, Seg<Fine>, Coalesce, Threshold<MultipleClasses<24, 16, 63>, 512>>,
     Compose<BufferHeap, SizeHeader, Rounded<Fine>, ThrowException, Locked<>>,
     Compose<BufferHeap, SizeHeader, Ansi, Locked<>>, Compose<BufferHeap, Obstack<1_KiB>, Xalloc>,
+    Compose<BufferHeap, FixedStack<32_KiB>, Xalloc>,
     Compose<MmapHeap, Fallback<Compose<BufferHeap, Freelist>>>>;
 TYPED_TEST_SUITE(OnABuffer, OnBuffers);
 

@@ -25,12 +25,15 @@ class FixedStackHeap : private Super {
     static_assert(Capacity >= quantum, "no block would ever fit");
 
 public:
+    using Super::Super;
     struct StackOrder;
     static constexpr std::size_t alignment = quantum;
     static_assert(alignment_of<Super> >= alignment, "the piece of memory must be aligned as its blocks are");
 
     constexpr FixedStackHeap() = default;
-    constexpr explicit FixedStackHeap(std::size_t capacity) : capacity_(align_down(capacity, alignment)) {}
+    constexpr explicit FixedStackHeap(std::size_t capacity)
+        requires std::default_initializable<Super>
+        : capacity_(align_down(capacity, alignment)) {}
     FixedStackHeap(const FixedStackHeap &) = delete;
     FixedStackHeap &operator=(const FixedStackHeap &) = delete;
 
