@@ -68,6 +68,8 @@ constexpr bool passed(std::integer_sequence<unsigned, Bit...>) {
 static_assert(passed(std::make_integer_sequence<unsigned, 8>()));
 static_assert(capabilities_of<ThrowExceptionHeap<Rich>> == all);
 static_assert(capabilities_of<ThrowExceptionHeap<Archetype<>>> == none);
+static_assert(SameSizeRecord<ThrowExceptionHeap<SelfSizedArchetype>, SelfSizedArchetype>);
+static_assert(!SelfSizedHeap<ThrowExceptionHeap<Rich>>);
 static_assert(!ClearableHeap<UniqueHeap<Rich>>, "one of several users must not take the blocks of all");
 static_assert(capabilities_of<UniqueHeap<Archetype<>>> == none);
 static_assert(!TellableApart<FreelistHeap<UniqueHeap<BumpHeap<MmapHeap>>>, UniqueHeap<BumpHeap<MmapHeap>>>,

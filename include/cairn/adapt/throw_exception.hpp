@@ -2,7 +2,7 @@
 //
 // ThrowExceptionHeap: throws std::bad_alloc instead of returning nullptr.
 //
-// Adds:    the exception. The layer has exactly the capabilities of the heap below.
+// Adds:    the exception. The layer has exactly the capabilities of the heap below, and the way sizes are recorded.
 // Needs:   a heap. Not for use inside a malloc: the C++ runtime allocates the exception object.
 // Keeps:   no operation returns nullptr, except for a request of 0 bytes, where nullptr does not mean out of memory. A
 //          block whose reallocate throws is unchanged.
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cairn/core/concepts.hpp>
+#include <cairn/layer/boundary_tag.hpp>
 #include <cairn/platform/bad_alloc.hpp>
 #include <cairn/platform/features.hpp>
 #include <cairn/sync/across_fork.hpp>
@@ -23,7 +24,9 @@ template <Heap Super>
 class CAIRN_BY_EXCEPTIONS ThrowExceptionHeap : private Super {
 public:
     using Super::Super;
+    using SizeRecord = detail::RecordOf<Super>;
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>;
     static constexpr bool takes_others = TakesOthers<Super>;
 
     void *malloc(std::size_t size) { return some(Super::malloc(size), size); }
@@ -54,7 +57,13 @@ public:
     }
 
     std::size_t getSize(void *p) const
-        requires SizedHeap<Super>
+        requires(SizedHeap<Super> && !SelfSizedHeap<Super>)
+    {
+        return Super::getSize(p);
+    }
+
+    static std::size_t getSize(void *p)
+        requires SelfSizedHeap<Super>
     {
         return Super::getSize(p);
     }
