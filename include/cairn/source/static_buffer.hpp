@@ -33,16 +33,12 @@ public:
     StaticBufferHeap &operator=(const StaticBufferHeap &) = delete;
 
     void *malloc(std::size_t size) {
-        if (size > remaining()) {
-            return nullptr;
-        }
         // malloc(0) takes as much as malloc(1): a distinct address that owns() recognises.
-        const std::size_t need = align_up(std::max<std::size_t>(size, 1), alignment);
-        if (need > remaining()) {
+        if (std::max<std::size_t>(size, 1) > remaining()) {
             return nullptr;
         }
         void *const block = buffer_.bytes + used_;
-        used_ += need;
+        used_ += align_up(std::max<std::size_t>(size, 1), alignment);
         return block;
     }
 
@@ -64,7 +60,7 @@ private:
         alignas(alignment) unsigned char bytes[Capacity];
     };
     Buffer buffer_;
-    std::size_t used_ = 0;
+    std::size_t used_ = 0; ///< a multiple of the alignment, as Capacity is
 };
 
 static_assert(ClearableHeap<StaticBufferHeap<64>> && OwningHeap<StaticBufferHeap<64>> &&
