@@ -75,15 +75,52 @@ TEST_F(RunListsTest, TheShortestThatHoldsIsTaken) {
 
 TEST_F(RunListsTest, TheOneFreedLastComesFirst) {
     OwnerLine *const a = insert(10, 5);
-    OwnerLine *const b = insert(20, 5);
-    OwnerLine *const c = insert(30, 5);
-    EXPECT_EQ(best_fit(5), 30u);
+    OwnerLine *const b = insert(18, 5);
+    OwnerLine *const c = insert(26, 5);
+    EXPECT_EQ(best_fit(5), 26u);
     lists_.remove(b); // from the middle
-    EXPECT_EQ(best_fit(5), 30u);
+    EXPECT_EQ(best_fit(5), 26u);
     lists_.remove(c);
     EXPECT_EQ(best_fit(5), 10u);
     lists_.remove(a);
     EXPECT_EQ(lists_.longest(), nullptr);
+}
+
+TEST_F(RunListsTest, RunsWithAnAlignedPieceAreKeptForThoseWhoNeedIt) {
+    insert(10, 5);
+    insert(20, 5); // 20 to 23
+    EXPECT_EQ(best_fit(5), 10u);
+    EXPECT_EQ(best_fit(4, 4), 20u);
+}
+
+TEST_F(RunListsTest, RunsThatDoNotFitAreNotLookedAtOneByOne) {
+    OwnerLine *const fits = insert(16, 9);
+    OwnerLine *first = nullptr;
+    for (unsigned slot = 34; slot + 9 <= 500; slot += 16) { // 34 to 42: no 8 slots at a multiple of 8
+        first = insert(slot, 9);
+    }
+    OwnerLine *const next = first->next;
+    first->next = reinterpret_cast<OwnerLine *>(sizeof(OwnerLine)); // nothing can be read there
+    EXPECT_EQ(best_fit(8, 8), 16u);
+    lists_.remove(fits);
+    EXPECT_EQ(best_fit(8, 8), 0u);
+    first->next = next;
+    EXPECT_EQ(best_fit(9), window_.segment().slot_of(first));
+}
+
+TEST_F(RunListsTest, TheLookForAnAlignedPieceOfAnotherLengthIsShort) {
+    constexpr unsigned longest_look = 32;
+    insert(16, 3);
+    for (unsigned slot = 20, count = 1; count < longest_look; slot += 4) {
+        if (slot % 16 != 0) {
+            insert(slot, 3);
+            ++count;
+        }
+    }
+    EXPECT_EQ(best_fit(3, 16), 16u);
+    insert(500, 3);
+    EXPECT_EQ(best_fit(3, 16), 0u);
+    EXPECT_EQ(best_fit(3), 500u);
 }
 
 TEST_F(RunListsTest, AlignedPiecesLieInsideTheirRun) {

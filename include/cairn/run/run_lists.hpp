@@ -5,14 +5,19 @@
 // Adds:    insert, remove, and the shortest run that holds a request, with an alignment.
 // Needs:   the OwnerLine of a free run's first slot for links and length; that of its last slot for the length alone
 //          (the boundary tag, by which the next run finds the start of this one).
-// Keeps:   each list holds runs of exactly one length, the most recently freed one first.
+// Keeps:   each list holds runs of exactly one length, the most recently freed one first. A length has two lists: of
+//          runs that hold the greatest power of two of slots that fits the length, aligned to itself, and of the
+//          others. So of one list either every run serves a superblock of several slots, or none.
 // Threads: the caller holds the stripe's lock.
-// Cost:    a bitmap search over 8 words; an aligned request may visit the runs of a few lengths.
+// Cost:    a bitmap search over 8 words; an aligned request looks at one run of each list, or at 32 of each where its
+//          length is not its alignment.
 // Source:  best fit with splitting over raw blocks (Wen and Deng, section 2.3); boundary tags (LKmalloc,
 //          section 6, C).
 #pragma once
 
 #include <cairn/run/segment.hpp>
+
+#include <bit>
 
 namespace cairn {
 
@@ -23,30 +28,35 @@ public:
     void insert(OwnerLine *first) {
         const unsigned n = first->slots;
         first[n - 1].slots = static_cast<std::uint16_t>(n);
-        lists_[n].push_front(first);
-        occupied_[n / 64] |= std::uint64_t{1} << n % 64;
+        of(first).lists[n].push_front(first);
+        of(first).occupied[n / 64] |= std::uint64_t{1} << n % 64;
         bytes_ += n * slot_size;
     }
 
     void remove(OwnerLine *first) {
         const unsigned n = first->slots;
-        lists_[n].remove(first);
-        if (lists_[n].empty()) {
-            occupied_[n / 64] &= ~(std::uint64_t{1} << n % 64);
+        Set &set = of(first);
+        set.lists[n].remove(first);
+        if (set.lists[n].empty()) {
+            set.occupied[n / 64] &= ~(std::uint64_t{1} << n % 64);
         }
         bytes_ -= n * slot_size;
     }
 
     /// The first slot of a piece of `slots` at a multiple of `alignment` slots, inside the shortest run that has such a
-    /// piece; `whole` is set to that run. nullptr if no run has one.
+    /// piece; `whole` is set to that run. nullptr if no run has one; a run behind the first 32 of a list may have one
+    /// where 1 < `alignment` != `slots`.
     OwnerLine *best_fit(unsigned slots, unsigned alignment, OwnerLine *&whole) const {
+        const unsigned most = slots == alignment ? 1 : longest_look_;
         for (unsigned n = next_length(slots); n < lengths_; n = next_length(n + 1)) {
-            for (OwnerLine *run = lists_[n].front(); run != nullptr; run = run->next) {
-                const unsigned at = Segment::of(run)->slot_of(run);
-                const auto start = static_cast<unsigned>(align_up(at, alignment));
-                if (start + slots <= at + n) {
-                    whole = run;
-                    return run + (start - at);
+            for (const Set *const set :
+                 {&others_, &aligned_}) { // aligned runs are kept for those who need them
+                OwnerLine *run = set->lists[n].front();
+                for (unsigned left = most; run != nullptr && left != 0; run = run->next, --left) {
+                    if (OwnerLine *const piece = piece_of(run, slots, alignment)) {
+                        whole = run;
+                        return piece;
+                    }
                 }
             }
         }
@@ -57,14 +67,17 @@ public:
     template <class F>
     void for_longest(unsigned count, F &&f) const {
         for (unsigned word = words_; word-- > 0;) {
-            for (std::uint64_t bits = occupied_[word]; bits != 0;) {
+            for (std::uint64_t bits = occupied(word); bits != 0;) {
                 const unsigned n = log2_floor(bits);
                 bits ^= std::uint64_t{1} << n;
-                for (OwnerLine *run = lists_[word * 64 + n].front(); run != nullptr; run = run->next) {
-                    if (count-- == 0) {
-                        return;
+                for (const Set *const set : {&others_, &aligned_}) {
+                    for (OwnerLine *run = set->lists[word * 64 + n].front(); run != nullptr;
+                         run = run->next) {
+                        if (count-- == 0) {
+                            return;
+                        }
+                        f(run);
                     }
-                    f(run);
                 }
             }
         }
@@ -72,12 +85,9 @@ public:
 
     /// A run of the greatest length; nullptr if there is none.
     OwnerLine *longest() const {
-        for (unsigned word = words_; word-- > 0;) {
-            if (occupied_[word] != 0) {
-                return lists_[word * 64 + log2_floor(occupied_[word])].front();
-            }
-        }
-        return nullptr;
+        OwnerLine *found = nullptr;
+        for_longest(1, [&](OwnerLine *run) { found = run; });
+        return found;
     }
 
     std::size_t bytes() const { return bytes_; }
@@ -85,6 +95,27 @@ public:
 private:
     static constexpr unsigned lengths_ = slots_per_segment;
     static constexpr unsigned words_ = lengths_ / 64;
+    static constexpr unsigned longest_look_ = 32; ///< runs of a list; the search is under the stripe's lock
+
+    struct Set {
+        LineList lists[lengths_];
+        std::uint64_t occupied[words_]{}; ///< a bit for each list that is not empty
+    };
+
+    Set &of(const OwnerLine *run) {
+        const unsigned piece = std::bit_floor(unsigned{run->slots});
+        return piece_of(run, piece, piece) != nullptr ? aligned_ : others_;
+    }
+
+    /// The first slot of a piece of the run; nullptr if it holds none.
+    template <class Line>
+    static Line *piece_of(Line *run, unsigned slots, unsigned alignment) {
+        const unsigned at = Segment::of(run)->slot_of(run);
+        const auto start = static_cast<unsigned>(align_up(at, alignment));
+        return start + slots <= at + run->slots ? run + (start - at) : nullptr;
+    }
+
+    std::uint64_t occupied(unsigned word) const { return others_.occupied[word] | aligned_.occupied[word]; }
 
     /// The smallest length >= n that has a run; `lengths_` when there is none.
     unsigned next_length(unsigned n) const {
@@ -92,18 +123,18 @@ private:
         if (word >= words_) {
             return lengths_;
         }
-        std::uint64_t bits = occupied_[word] & (~std::uint64_t{0} << n % 64);
+        std::uint64_t bits = occupied(word) & (~std::uint64_t{0} << n % 64);
         while (bits == 0) {
             if (++word == words_) {
                 return lengths_;
             }
-            bits = occupied_[word];
+            bits = occupied(word);
         }
         return word * 64 + log2_exact(bits);
     }
 
-    LineList lists_[lengths_];
-    std::uint64_t occupied_[words_]{};
+    Set aligned_;
+    Set others_;
     std::size_t bytes_ = 0;
 };
 
