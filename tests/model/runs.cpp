@@ -240,7 +240,11 @@ struct LargeHugeStep : Large {
         for (unsigned i = 1; i < 4; ++i) {
             malloc(i, 256);
         }
-        malloc(0, 2); // this kernel wants to be asked
+        malloc(4, 2); // a trial
+        malloc(5, 4_MiB / slot_size);
+        free(4);
+        free(5);
+        runs.purge(0);
     }
     void thread(unsigned i) {
         if (i == 0 || Malloc) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <semaphore>
 #include <string>
 #include <thread>
@@ -91,6 +92,48 @@ TEST(HugeStepsTest, WhatFailsOrIsSlowIsTriedAgainAfterTwiceAsMuch) {
     }
 }
 
+TEST(HugeStepsTest, WhereThereAreLargeBlocksOneIn17IsATrial) {
+    HugeSteps steps;
+    EXPECT_FALSE(steps.is_trial());
+    OwnerLine range{};
+    std::size_t growth = 0;
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(begins(steps, growth));
+        steps.note_large();
+        ASSERT_TRUE(steps.is_trial());
+        steps.tries(&range, growth);
+        EXPECT_FALSE(begins(steps, growth + HugeSteps::shortest_pause - 1));
+        growth += HugeSteps::shortest_pause;
+        ASSERT_TRUE(begins(steps, growth));
+        EXPECT_EQ(steps.take_trial(), &range);
+        EXPECT_EQ(steps.take_trial(), nullptr);
+        steps.leave_out();
+        for (unsigned i = 0; i < HugeSteps::steps_a_trial; ++i) {
+            ASSERT_TRUE(begins(steps, growth));
+            EXPECT_FALSE(steps.is_trial());
+            steps.end(Got::soon, growth);
+        }
+    }
+    EXPECT_TRUE(begins(steps, growth));
+    EXPECT_FALSE(steps.is_trial()) << "no large block since";
+}
+
+TEST(HugeStepsTest, ATrialThatFailsIsMadeAgainAfterTwiceAsMuch) {
+    HugeSteps steps;
+    steps.note_large();
+    std::size_t growth = 0;
+    for (std::size_t pause = HugeSteps::shortest_pause; pause <= HugeSteps::longest_pause; pause *= 2) {
+        ASSERT_TRUE(begins(steps, growth));
+        ASSERT_TRUE(steps.is_trial());
+        steps.tries(nullptr, growth);
+        growth += HugeSteps::shortest_pause;
+        ASSERT_TRUE(begins(steps, growth));
+        steps.end_sparse(growth);
+        EXPECT_FALSE(begins(steps, growth + pause - 1));
+        growth += pause;
+    }
+}
+
 // ---- a run heap
 
 /// A process may have none for as long as this lives.
@@ -107,10 +150,13 @@ public:
     /// As another thread would.
     bool begin_a_step() { return steps_.begin(1, {HugeSteps::least, 0, 0, SIZE_MAX}); }
     /// The halves of a step.
-    OwnerLine *begin_one() { return begin_step(1, 0); }
+    OwnerLine *begin_one() { return begin_step(1, Touched::now, 0); }
     void go_on(OwnerLine *range) { step(range, 1, Touched::now); }
     /// As if all went well so far.
-    void forget_pauses() { steps_ = {}; }
+    void forget_pauses() {
+        steps_ = {};
+        steps_.tries(nullptr, 0);
+    }
     /// Whether a step would take no new address space.
     bool has_range() {
         OwnerLine *const range =
@@ -128,19 +174,28 @@ protected:
 
     static void *memory(const OwnerLine *run) { return reinterpret_cast<void *>(memory_of(run)); }
 
-    const OwnerLine *allocate(unsigned slots = 1, unsigned alignment = 1) {
+    const OwnerLine *allocate(unsigned slots = 1, unsigned alignment = 1, bool use = false) {
         OwnerLine *const run = runs_.allocate(slots, alignment).first;
         if (run != nullptr) {
             Segment *const segment = Segment::of(run);
             segment->set_kinds(segment->slot_of(run), slots, SlotKind::large_tail);
+            if (use) {
+                std::memset(memory(run), 1, slots * slot_size);
+            }
         }
         return run;
     }
 
-    /// In long runs; `least`: as much as a heap has that takes such steps.
-    void fill(std::size_t least = HugeSteps::least) {
+    /// In long runs; `least`: as much as a heap has that takes such steps, and a trial.
+    void fill(std::size_t least = HugeSteps::least, bool use = true) {
         for (std::size_t bytes = 0; bytes < least; bytes += 8_MiB) {
             ASSERT_NE(allocate(8_MiB / slot_size), nullptr);
+        }
+        try_one(use);
+    }
+    void try_one(bool use) {
+        for (std::size_t bytes = 0; bytes < HugeSteps::shortest_pause; bytes += slot_size) {
+            allocate(1, 1, use);
         }
     }
 
@@ -202,6 +257,24 @@ TEST_F(HugeGrowthTest, ForTheLongestThatIsNone) {
     fill();
     allocate(HugeSteps::longest_run);
     EXPECT_EQ(runs_.dirty_bytes(), HugeSteps::bytes / 2);
+}
+
+TEST_F(HugeGrowthTest, NorWhereLargeBlocksAreHardlyUsed) {
+    fill(HugeSteps::least, /*use=*/false);
+    std::size_t pause = HugeSteps::shortest_pause;
+    for (; pause < HugeSteps::longest_pause; pause *= 2) { // until the next trial
+        for (std::size_t bytes = 0; bytes < pause; bytes += slot_size) {
+            allocate();
+            ASSERT_EQ(runs_.dirty_bytes(), 0U) << pause;
+        }
+        try_one(/*use=*/false);
+    }
+    for (std::size_t bytes = 0; bytes < pause; bytes += slot_size) {
+        allocate();
+    }
+    try_one(/*use=*/true);
+    allocate();
+    EXPECT_EQ(runs_.dirty_bytes() != 0, are_there()) << "and later it is";
 }
 
 TEST_F(HugeGrowthTest, WithoutHugePagesItGrowsAsASmallOne) {

@@ -2,8 +2,8 @@
 //
 // In memory: which pages of a mapping are resident.
 //
-// Adds:    whether a page, or at least half of a range, is resident; clearing a range without touching pages that are
-//          not.
+// Adds:    whether a page, or at least half of a range, is resident; how much of a short range is; clearing a range
+//          without touching pages that are not.
 // Needs:   vm.hpp.
 // Errors:  false, and nothing has changed; errno is never touched.
 // Threads: any; no other thread uses the range.
@@ -35,6 +35,20 @@ inline bool is_sparse(const void *p, std::size_t bytes) {
         }
     }
     return there < ceil_div(pages, 2);
+}
+
+/// The bytes of resident pages in a range of 64 KiB at most; all of them where that cannot be found out.
+inline std::size_t resident_bytes(const void *p, std::size_t bytes) {
+    unsigned char in_memory[64_KiB / smallest_page];
+    if (failed(raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(bytes),
+                           static_cast<long>(address_of(in_memory))))) {
+        return bytes;
+    }
+    std::size_t pages = 0;
+    for (std::size_t i = 0; i < bytes / page_size(); ++i) {
+        pages += in_memory[i] & 1;
+    }
+    return pages * page_size();
 }
 
 /// Makes memory read as zero. In a long range of which less than half is resident, the whole pages are purged, so that

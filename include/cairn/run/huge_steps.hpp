@@ -9,7 +9,7 @@
 //          be dirty after the step, and at most a sixteenth is untouched memory of superblocks, which a huge page would
 //          make resident from the start. If the kernel has none to give, or takes long, the next step comes after twice
 //          as much growth as the last time.
-// Threads: the caller holds a lock, but not for fault().
+// Threads: the caller holds a lock, but not for fault(), nor for is_trial() between begin() and end().
 // Cost:    fault(): three or four system calls and the clearing of 2 MiB, some 0.2 ms where 512 page faults take 1.5.
 // Source:  docs/decisions/huge-page-growth.md
 #pragma once
@@ -19,6 +19,7 @@
 #include <cairn/run/segment.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn {
 
@@ -41,7 +42,8 @@ public:
         std::size_t resident, dirty, untouched, growth;
     };
 
-    /// Whether a step is due for a run of `needed` slots. If so, the caller has to call end() or leave_out().
+    /// Whether a step is due for a run of `needed` slots. If so, the caller has to call end(), tries(), end_sparse() or
+    /// leave_out().
     bool begin(unsigned needed, const Memory &has) {
         const std::size_t part = has.resident / fraction;
         if (in_progress_ || needed > longest_run || has.resident < least || has.dirty + bytes > part ||
@@ -53,6 +55,31 @@ public:
     }
 
     enum class Got : unsigned char { nothing, slowly, soon };
+
+    /// A large block takes fresh memory.
+    void note_large() { large_ = true; }
+
+    /// Whether the step is a trial: to be ended by tries(), not by fault() and end().
+    bool is_trial() const { return large_ && steps_left_ == 0; }
+
+    /// After a trial with a range: its memory gets some time to be used.
+    void tries(OwnerLine *range, std::size_t growth) {
+        in_progress_ = false;
+        trial_ = range;
+        large_ = false;
+        steps_left_ = steps_a_trial;
+        not_before_ = growth + shortest_pause;
+    }
+
+    /// The range of the last trial, once; nullptr where its result is known.
+    OwnerLine *take_trial() { return std::exchange(trial_, nullptr); }
+
+    /// The trial has failed. Another one follows.
+    void end_sparse(std::size_t growth) {
+        large_ = true;
+        steps_left_ = 0;
+        end(Got::nothing, growth);
+    }
 
     /// Takes the step: touches the range. `nothing`: no huge page came, and the range reads as zero and is not
     /// resident.
@@ -67,6 +94,7 @@ public:
     /// After the step: its result, and the growth so far.
     void end(Got got, std::size_t growth) {
         in_progress_ = false;
+        steps_left_ -= steps_left_ != 0;
         pause_ = got == Got::soon ? 0 : std::clamp(2 * pause_, shortest_pause, longest_pause);
         not_before_ = growth + pause_;
     }
@@ -76,6 +104,8 @@ public:
 
     /// In the child of a fork, where the thread that was taking a step may not exist.
     void forget() { in_progress_ = false; }
+
+    static constexpr unsigned steps_a_trial = 16;
 
     /// How much the heap grows before the next step after the kernel had no huge page, or was slow: after the first
     /// such step, and at most.
@@ -87,7 +117,10 @@ private:
     static constexpr std::uint64_t slow_ = 1000;
 
     bool in_progress_ = false;
-    std::size_t pause_ = 0; ///< bytes of growth without steps, after the last one
+    bool large_ = false;         ///< large blocks have taken fresh memory since the last trial
+    unsigned steps_left_ = 0;    ///< until the next trial
+    OwnerLine *trial_ = nullptr; ///< the range of the last trial, until its result is known
+    std::size_t pause_ = 0;      ///< bytes of growth without steps, after the last one
     std::size_t not_before_ = 0;
 };
 
