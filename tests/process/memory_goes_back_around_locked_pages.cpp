@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A program locks pages of its blocks and frees them without unlocking: the kernel leaves those pages where they are.
-// All others go back, by the clock and by malloc_trim; and the purger does not look again and again.
+// All others go back, by the clock and by malloc_trim, also where such pages lie in many places; and the purger does
+// not look again and again.
 #include "life_purger_thread.hpp"
 
 #include <malloc.h>
@@ -11,12 +12,31 @@ using namespace process_test;
 
 namespace {
 
+constexpr std::size_t page = 4 * KiB;
+
 Burst burst;
+
+/// A block in each 5 MiB.
+void many_places() {
+    constexpr std::size_t places = 60;
+    void *locked[places];
+    for (std::size_t i = 0; i < places; ++i) {
+        burst.grow_to((5 * i + 5) * MiB);
+        locked[i] = malloc(25 * page);
+        CHECK(locked[i] != nullptr && mlock(locked[i], 1) == 0);
+    }
+    for (void *const p : locked) {
+        free(p);
+    }
+    burst.free_all();
+    const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
+    dprintf(1, "%.1f MiB after a second, with pages locked in %zu places\n", mebibytes(after), places);
+    CHECK(after <= 32 * MiB);
+}
 
 } // namespace
 
 int main() {
-    constexpr std::size_t page = 4 * KiB;
     burst.grow_to(300 * MiB);
     for (std::size_t i = 1; i <= 7; ++i) {
         auto *const block = static_cast<char *>(malloc(100 * KiB * i));
@@ -48,4 +68,5 @@ int main() {
     const std::size_t trimmed = resident();
     dprintf(1, "%.1f MiB after malloc_trim\n", mebibytes(trimmed));
     CHECK(trimmed <= 16 * MiB);
+    many_places();
 }

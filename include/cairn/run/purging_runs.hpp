@@ -8,7 +8,8 @@
 //          clock stays (low-water mark).
 // Threads: functions whose names end in _locked: the caller holds the lock, which is released while the kernel purges.
 // Cost:    one system call a run; if the kernel refuses a run, because the program has locked pages in it, one for each
-//          halving until the slot with the locked pages is found.
+//          halving until the slot with the locked pages is found. Then what is around it goes, in longer and longer
+//          runs.
 // Source:  Hoard, section 3.1 (the emptiness invariant); LKmalloc, section 6, G (pages are decommitted).
 #pragma once
 
@@ -68,20 +69,25 @@ public:
             if (run == nullptr) {
                 break;
             }
-            const bool gone = purge_one_locked(run);
-            most = gone ? std::min<std::size_t>(2 * most, slots_per_segment) : run->slots / 2;
-            if (most == 0) {
-                left.runs[left.count++] = run;
-                ++in_flight_; // a thread that is out of memory waits for this run
-                most = 1;
+            if (purge_one_locked(run)) {
+                free_.put(run, true);
+                most = std::min<std::size_t>(2 * most, slots_per_segment);
+                left.in_a_row = 0;
+            } else if (run->slots > left.next_length()) {
+                most = run->slots / 2;
+                free_.put(run, false);
             } else {
-                free_.put(run, gone);
+                left.add(run);
+                ++in_flight_; // a thread that is out of memory waits for this run
+                most = left.next_length();
             }
         }
         const bool gave_up = left.is_enough(purged_ != before);
-        std::size_t refused = left.count * slot_size;
-        for (; left.count != 0; --in_flight_) {
-            free_.put(left.runs[--left.count], false);
+        std::size_t refused = left.slots * slot_size;
+        while (OwnerLine *const run = left.runs.front()) {
+            left.runs.remove(run);
+            free_.put(run, false);
+            --in_flight_;
         }
         refused = gave_up && free_.dirty_bytes() > keep + refused ? free_.dirty_bytes() - keep : refused;
         refused_.store(refused, std::memory_order_relaxed);
@@ -124,12 +130,21 @@ public:
     }
 
 private:
-    /// Slots that the kernel refuses, out of the lists while other runs are purged.
+    /// Runs that the kernel refuses, out of the lists while other runs are purged. Of several in a row each is twice as
+    /// long as the one before, so that a long locked range takes few calls.
     struct LeftAside {
-        OwnerLine *runs[16];
-        unsigned count = 0;
-        /// Whether to stop. If nothing was purged, two refused slots are enough: the process has locked all its memory.
-        bool is_enough(bool some_went) const { return count == (some_went ? std::size(runs) : 2); }
+        LineList runs;
+        std::size_t slots = 0;
+        unsigned in_a_row = 0;
+
+        unsigned next_length() const { return 1u << in_a_row; }
+        void add(OwnerLine *run) {
+            runs.push_front(run);
+            slots += run->slots;
+            ++in_a_row;
+        }
+        /// Whether to stop. If nothing was purged, two refused runs are enough: the process has locked all its memory.
+        bool is_enough(bool some_went) const { return in_a_row == (some_went ? 16 : 2); }
     };
 
     /// Purges one run, without the lock. Whether the kernel took it. The caller puts the run back.
