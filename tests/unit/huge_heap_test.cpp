@@ -312,6 +312,16 @@ TEST_F(HugeHeapTest, BehindABlockNoWindowStarts) {
     EXPECT_EQ(heap_.size_of(p), 64_MiB);
 }
 
+TEST_F(HugeHeapTest, NorBehindWhatIsLeftOfAMapping) {
+    char *const p = malloc(100_MiB);
+    free(p);
+    heap_.make_room(36_MiB);
+    EXPECT_FALSE(test::mapped(p + 65_MiB));
+    EXPECT_TRUE(test::mapped(p + 64_MiB + huge_guard - page));
+    ASSERT_EQ(malloc(64_MiB), p);
+    EXPECT_EQ(heap_.size_of(p), 64_MiB + huge_guard);
+}
+
 TEST_F(HugeHeapTest, WhatIsInTheWayIsMovedAround) {
     char *const next = malloc(60_MiB);
     char *const p = malloc(60_MiB);
@@ -354,9 +364,10 @@ TEST_F(HugeHeapTest, WhatAMappingGrowsByIsPaid) {
     char *const p = malloc(160_MiB);
     EXPECT_FALSE(clean_);
     EXPECT_EQ(p[1_MiB], 'x') << "the longest";
-    EXPECT_EQ(heap_.cached_bytes(), 32_MiB) << "of 60; a quarter of 130 stays, but for part of a step";
-    EXPECT_TRUE(test::mapped(shorter + 32_MiB - 1));
-    EXPECT_FALSE(test::mapped(shorter + 32_MiB)) << "its end is what goes";
+    EXPECT_EQ(heap_.cached_bytes(), 32_MiB + huge_guard)
+        << "of 60; a quarter of 130 stays, but for part of a step";
+    EXPECT_TRUE(test::mapped(shorter + 32_MiB + huge_guard - 1));
+    EXPECT_FALSE(test::mapped(shorter + 32_MiB + huge_guard)) << "its end is what goes";
 }
 
 TEST_F(HugeHeapTest, AMappingThatCanNotGrowMakesRoomForANewOne) {

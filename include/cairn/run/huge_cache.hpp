@@ -77,10 +77,11 @@ public:
         return old;
     }
 
-    /// Removes the ends of the longest chains, `wanted` bytes in all, rounded up to a step.
+    /// Removes the ends of the longest chains, `wanted` bytes in all, rounded up to a step, but for the guards of what
+    /// is left.
     Old evict(std::size_t wanted) {
         Old old;
-        for (std::size_t gone = 0; gone < wanted;) {
+        for (std::size_t gone = 0; gone < wanted && old.count != slots;) {
             Entry *longest = nullptr;
             std::size_t length = 0;
             for_each_chain([&](Entry &first, std::size_t has) {
@@ -91,10 +92,12 @@ public:
                 break;
             }
             Entry &last = last_of(*longest);
-            const std::size_t part = std::min(last.block.bytes, align_up(wanted - gone, step_));
+            std::size_t part = std::min(last.block.bytes, align_up(wanted - gone, step_));
+            gone += part;
+            const std::size_t left = length - part, guard = huge_length(left) - left;
+            part -= left != 0 && guard < part ? guard : 0; // what is left does not end with a window
             old.blocks[old.count++] = {last.block.end() - part, part, nullptr};
             shorten(last, part);
-            gone += part;
         }
         return old;
     }
