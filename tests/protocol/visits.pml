@@ -11,16 +11,25 @@
 // Checked: nobody uses a superblock that another is using; each use sees what the one before did; the owner and a visitor
 // are not in the heap's lists together (inside, visiting). And with -DSTOP, where the owner stops for good somewhere: a
 // visitor comes to its end all the same. If it could not go on, that would be an invalid end state, which Spin reports.
+// With -DGATHERING, the owner also has a chain of others' blocks, which a visitor gives back. With -DFENCED there is no
+// heavy fence: the owner passes a fence of its own whenever it goes inside, and uses nothing elsewhere.
 //
 // holds: -DSUPERBLOCKS=2 -DVISITORS=1 -DROOM=2
 // holds: -DSUPERBLOCKS=1 -DVISITORS=2 -DROOM=3
 // holds: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DSTOP
+// holds: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING
+// holds: -DSUPERBLOCKS=1 -DVISITORS=2 -DROOM=2 -DGATHERING
+// holds: -DSUPERBLOCKS=1 -DVISITORS=2 -DROOM=3 -DFENCED
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DNO_FENCE_V2
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DNO_FENCE_V5
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DBIN_BEFORE_MARK
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DBIN_NOT_HIDDEN
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DPLAIN_MARK
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DSTOP -DVISITOR_WAITS
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING -DGATHERS_IN_A_VISIT
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING -DCHAIN_NOT_LOOKED_FOR
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING -DLOCK_BEFORE_MARK
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DFENCED -DNO_FENCE_INSIDE
 
 // The cells of memory, and what the owner's mark may say.
 #define MARK 0
@@ -35,6 +44,7 @@
 #define AT(s) (1 + (s)) // a superblock, for the mark and the bin
 #define THE_BIN 4
 #define INSIDE 5
+#define THE_CHAIN 6
 
 #define MINE 1 // OWNER
 #define ANOTHERS 2
@@ -43,9 +53,15 @@
 
 byte memory[CELLS] = { 0, 0, 1, 1, 1, 1, 0, 0, 0 }; // both are the owner's, the first one is in the bin
 
-// What is so, whatever anybody sees.
-byte users[SUPERBLOCKS];
-bit truth[SUPERBLOCKS];
+// What is so, whatever anybody sees. The chain comes behind the superblocks.
+#ifdef GATHERING
+#define THINGS (SUPERBLOCKS + 1)
+#define CHAIN SUPERBLOCKS
+#else
+#define THINGS SUPERBLOCKS
+#endif
+byte users[THINGS];
+bit truth[THINGS];
 bool inside, visiting, asleep;
 
 // ---- the owner's store buffer: the oldest entry first
@@ -149,21 +165,51 @@ inline owner_allocates() {
     may_end()
 }
 
-inline owner_works_inside() {
-    store(MARK, INSIDE);
+#ifdef GATHERING
+inline owner_gathers() {
+#ifdef LOCK_BEFORE_MARK
     load(LOCK, found);
+    store(MARK, THE_CHAIN);
+#else
+    store(MARK, THE_CHAIN);
+    load(LOCK, found);
+#endif
+    if
+#ifdef GATHERS_IN_A_VISIT
+    :: true -> owner_uses(CHAIN)
+#else
+    :: found == NULL -> owner_uses(CHAIN)
+    :: else // the block goes back alone
+#endif
+    fi;
+    store(MARK, NULL)
+}
+#endif
+
+inline marks_inside() {
+    store(MARK, INSIDE);
+#if defined(FENCED) && !defined(NO_FENCE_INSIDE)
+    heavy_fence(); // its own
+#endif
+    load(LOCK, found)
+}
+
+inline owner_works_inside() {
+    marks_inside();
     do
     :: found != NULL ->
         store(MARK, NULL);
         atomic { memory[LOCK] == NULL -> memory[LOCK] = 1 }
         store(LOCK, NULL);
-        store(MARK, INSIDE);
-        load(LOCK, found)
+        marks_inside()
     :: else -> break
     od;
     atomic { inside = true; assert(!visiting); load(OWNER(s), found) }
     if
     :: found == MINE ->
+#ifdef FENCED
+        owner_uses(s);
+#endif
         load(BIN, found);
         if // into the bin, or out of it
         :: found == NULL -> store(PLACE(s), CURRENT); store(BIN, AT(s))
@@ -172,6 +218,12 @@ inline owner_works_inside() {
         fi
     :: else
     fi;
+#ifdef GATHERING
+    if
+    :: owner_uses(CHAIN) // gives it back
+    :: true
+    fi;
+#endif
     atomic { store(MARK, NULL); inside = false }
 }
 
@@ -181,8 +233,13 @@ active proctype owner() {
         do
         :: select(s : 0 .. SUPERBLOCKS - 1);
             if
+#ifndef FENCED
             :: owner_frees()
             :: owner_allocates()
+#endif
+#ifdef GATHERING
+            :: owner_gathers()
+#endif
             :: owner_works_inside()
             fi;
             s = 0; found = 0
@@ -222,7 +279,7 @@ active [VISITORS] proctype visitor() {
     :: atomic { memory[LOCK] == NULL -> memory[LOCK] = 1 }
     :: memory[LOCK] != NULL -> goto out
     fi;
-#ifndef NO_FENCE_V2
+#if !defined(NO_FENCE_V2) && !defined(FENCED)
     heavy_fence(); // V2
 #endif
     if // V3
@@ -252,10 +309,14 @@ active [VISITORS] proctype visitor() {
         b++
     :: else -> break
     od;
+#ifdef FENCED
+    mark = NULL; // whatever it says
+#else
 #ifndef NO_FENCE_V5
     heavy_fence(); // V5
 #endif
     mark = memory[MARK]; // V6
+#endif
     b = 0;
     do // V7
     :: b < SUPERBLOCKS ->
@@ -272,6 +333,17 @@ active [VISITORS] proctype visitor() {
         b++
     :: else -> break
     od;
+#ifdef GATHERING
+#ifdef CHAIN_NOT_LOOKED_FOR
+    visitor_uses(CHAIN);
+#else
+    mark = memory[MARK];
+    if
+    :: mark != THE_CHAIN -> visitor_uses(CHAIN)
+    :: else
+    fi;
+#endif
+#endif
     visiting = false;
     memory[LOCK] = NULL; // V8
     b = 0;
