@@ -679,6 +679,12 @@ TEST_F(GlobalHeapTest, AfterAForkNothingCountsThatWasThereBefore) {
     for (std::size_t bytes = 0; bytes <= heaps * Discipline::slack + slot_size; bytes += slot_size) {
         last = given_up(class_of_48, 1, 1);
     }
+    for (unsigned i = 0; i < heaps; ++i) { // as many as a stranger gets one of
+        OwnerLine *const uncarved = fresh(class_of_48, 1);
+        superblock::carve(uncarved);
+        superblock::pop(uncarved, slot_size);
+        EXPECT_TRUE(global_->release(uncarved, 1));
+    }
     global_->reset_after_fork();
     EXPECT_EQ(global_->stock().heaps().together(1), 0u);
     for (unsigned i = 0; i < heaps; ++i) {
