@@ -11,6 +11,7 @@
 // Cost:    a lock for each thread that starts or ends.
 #pragma once
 
+#include <cairn/platform/futex.hpp>
 #include <cairn/thread/heap_memory.hpp>
 #include <cairn/thread/thread_heap.hpp>
 #include <cairn/thread/unowned_heaps.hpp>
@@ -97,6 +98,13 @@ public:
     Heap *first(unsigned at_least = 0) {
         const sync::Guard hold(lock_);
         return made_ >= at_least ? all_ : nullptr;
+    }
+
+    /// Whether a heap has a thread, and was not reported since its last slow path or has a notice. It is reported then.
+    bool is_to_retire(Heap *heap) {
+        const sync::Guard hold(lock_);
+        return !heap->inbox().is_unowned() &&
+               heap->attendance.is_due(platform::monotonic_milliseconds(), 0, !heap->inbox().empty());
     }
 
     /// The inbox of the next heap that may have too much free; nullptr when there is none.

@@ -105,14 +105,19 @@ void retire_inactive_heaps(HeapRegistry<Global> &registry, unsigned count) {
     }
 }
 
-/// Retires all heaps, also those whose threads are active.
+/// Retires all heaps, also those whose threads are active; but a heap not again before its thread takes a slow path or
+/// another thread sends a notice: there is no more to get. False if some were refused: the purger is to look at these.
 template <class Global>
-void retire_all(HeapRegistry<Global> &registry) {
+bool retire_all(HeapRegistry<Global> &registry) {
+    bool all = true;
     for (auto *heap = registry.first(2); heap != nullptr; heap = heap->next) {
-        if (!heap->inbox().is_unowned()) {
-            visit_to_retire(registry, *heap);
+        if (registry.is_to_retire(heap) &&
+            (!visit_to_retire(registry, *heap) || heap->presence().owner_is_at(&heap->gathering()))) {
+            heap->attendance.was_refused();
+            all = false;
         }
     }
+    return all;
 }
 
 } // namespace cairn

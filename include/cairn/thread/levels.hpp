@@ -73,8 +73,8 @@ public:
     /// now.
     bool visit_wanted(const void *mine) { return cairn::visit_wanted(registry_, global_, mine); }
 
-    /// Retires all heaps, also those whose threads are active.
-    void retire_heaps() { retire_all(registry_); }
+    /// Retires all heaps, also those whose threads are active. False if some were refused.
+    bool retire_heaps() { return retire_all(registry_); }
 
     /// Out of memory: gives up what the heaps of huge blocks and of runs keep for later, and address space. Whether
     /// there was any.

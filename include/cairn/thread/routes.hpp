@@ -51,7 +51,7 @@ public:
     std::size_t trim(std::size_t keep) {
         give_gathered();
         threads_.give_empty();
-        levels_.retire_heaps();
+        retire_heaps();
         return levels_.trim(keep);
     }
 
@@ -139,8 +139,14 @@ protected:
     /// Out of memory: gives up everything that is free. Whether another attempt may succeed.
     CAIRN_COLD bool give_up_caches() {
         const bool mine = threads_.give_empty();
-        levels_.retire_heaps();
+        retire_heaps();
         return levels_.give_up_caches() || mine;
+    }
+
+    void retire_heaps() {
+        if (!levels_.retire_heaps()) {
+            Hooks::returned();
+        }
     }
 
     /// Gives back all chains that the calling thread has gathered.
