@@ -33,7 +33,7 @@ for source in "$root"/tests/process/*.cpp; do
         reason="forks among threads, in handlers and before a fault: its own locks hang or fail in the child"
         ;;
     faults_no_keys | memory_class_shift_huge | memory_goes_back_by_trim | memory_goes_back_gathered | memory_goes_back_sleepers | \
-        memory_goes_back_around_locked_pages | memory_huge_pages | memory_locked | memory_sparse_calloc | memory_sleeping_owners | life_first_call_in_destructor | life_short_threads | \
+        memory_goes_back_around_locked_pages | memory_huge_pages | memory_locked | memory_sparse_blocks | memory_sparse_calloc | memory_sleeping_owners | life_first_call_in_destructor | life_short_threads | \
         life_thread_destructors)
         reason="resident memory is its own too: 20 MiB from the start, and more with each thread"
         ;;
