@@ -34,6 +34,26 @@ void many_places() {
     CHECK(after <= 32 * MiB);
 }
 
+/// At the ends of long blocks.
+void at_the_ends() {
+    constexpr std::size_t length = 8 * MiB;
+    constexpr std::size_t count = 30;
+    char *blocks[count];
+    for (char *&block : blocks) {
+        block = static_cast<char *>(malloc(length));
+        CHECK(block != nullptr);
+        std::memset(block, 1, length);
+        CHECK(mlock(block + length - 1, 1) == 0);
+    }
+    for (char *const block : blocks) {
+        free(block);
+    }
+    const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
+    dprintf(1, "%.1f MiB after a second, with the last pages of %zu blocks locked\n", mebibytes(after),
+            count);
+    CHECK(after <= 32 * MiB);
+}
+
 } // namespace
 
 int main() {
@@ -69,4 +89,5 @@ int main() {
     dprintf(1, "%.1f MiB after malloc_trim\n", mebibytes(trimmed));
     CHECK(trimmed <= 16 * MiB);
     many_places();
+    at_the_ends();
 }

@@ -73,6 +73,17 @@ protected:
         piece->slots = static_cast<std::uint16_t>(slots);
     }
 
+    /// The dirty run in front of a run in use, or behind it; nullptr if there is none.
+    static OwnerLine *dirty_neighbour(OwnerLine *run) {
+        const Segment *const segment = Segment::of(run);
+        const unsigned slot = segment->slot_of(run), end = slot + run->slots;
+        if (segment->kind(slot - 1) == SlotKind::free_dirty) {
+            return run - run[-1].slots; // the boundary tag
+        }
+        return end < segment->mapped_slots && segment->kind(end) == SlotKind::free_dirty ? run + run->slots
+                                                                                         : nullptr;
+    }
+
     void publish() {
         const std::size_t bytes = dirty_.bytes();
         low_water_ = bytes < low_water_ ? bytes : low_water_;

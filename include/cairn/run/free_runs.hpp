@@ -120,10 +120,12 @@ public:
         put(tail, clean);
     }
 
-    /// Takes up to `most` slots of the longest dirty run, for purging; next to a clean run if the dirty one has such a
-    /// neighbour. nullptr when no run is dirty. The caller gives the run back by put().
-    OwnerLine *take_longest_dirty(std::size_t most) {
-        OwnerLine *const run = dirty_.longest();
+    /// Takes up to `most` slots of the longest dirty run, for purging, or of the dirty run next to `beside`, a run in
+    /// use, if there is one; next to a clean run if the dirty one has such a neighbour. nullptr when no run is dirty.
+    /// The caller gives the run back by put().
+    OwnerLine *take_longest_dirty(std::size_t most, OwnerLine *beside = nullptr) {
+        OwnerLine *run = beside != nullptr ? dirty_neighbour(beside) : nullptr;
+        run = run != nullptr ? run : dirty_.longest();
         if (run == nullptr) {
             return nullptr;
         }

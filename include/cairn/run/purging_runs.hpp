@@ -65,7 +65,7 @@ public:
         LeftAside left;
         while (free_.dirty_bytes() > keep && !left.is_enough(purged_ != before)) {
             const std::size_t slots = ceil_div(free_.dirty_bytes() - keep, slot_size);
-            OwnerLine *const run = free_.take_longest_dirty(std::min(slots, most));
+            OwnerLine *const run = free_.take_longest_dirty(std::min(slots, most), left.last());
             if (run == nullptr) {
                 break;
             }
@@ -138,6 +138,8 @@ private:
         unsigned in_a_row = 0;
 
         unsigned next_length() const { return 1u << in_a_row; }
+        /// The last one, until a run was purged: memory next to it is tried before other memory.
+        OwnerLine *last() const { return in_a_row != 0 ? runs.front() : nullptr; }
         void add(OwnerLine *run) {
             runs.push_front(run);
             slots += run->slots;
