@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Loader: dlsym and dladdr, as weak references: they are absent in a static program that loads nothing.
+// Loader: its functions, absent in a static program that loads nothing. Another name and a weak symbol: a direct
+// reference would put the loader into each static program.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,4 +9,5 @@
 extern "C" {
 [[gnu::weak]] int dl_address(const void *, Dl_info *) asm("dladdr");
 [[gnu::weak]] void *dl_symbol(void *, const char *) asm("dlsym");
+[[gnu::weak]] char *dl_error() asm("dlerror");
 }

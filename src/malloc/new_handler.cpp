@@ -3,8 +3,7 @@
 // The only file of the library that is compiled with exceptions: a new-handler may throw, and so may the program's
 // operator new.
 #include "new_handler.hpp"
-
-#include <src/malloc/loader.hpp>
+#include "loader.hpp"
 
 // libstdc++'s and libc++abi's names; absent in a program without a C++ runtime, which has no handler either.
 extern "C" {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "purger.hpp"
+#include "loader.hpp"
 #include "process_heap.hpp"
 #include "signals.hpp"
 
@@ -303,8 +304,16 @@ void ask_to_leave(LeaveRequest request, int most_waits) {
 } // namespace
 
 void loaded() noexcept {
+    // The C library's own, as this runs before the constructors of the program and of other libraries: one of theirs
+    // (ThreadSanitizer's, fakechroot's) may not work yet.
+    void *const next = dl_symbol != nullptr ? dl_symbol(RTLD_NEXT, "dl_iterate_phdr") : nullptr;
+    if (next == nullptr && dl_error != nullptr) {
+        dl_error(); // a static program that asks for the last error has made none
+    }
+    auto *const iterate =
+        next != nullptr ? reinterpret_cast<decltype(&dl_iterate_phdr)>(next) : &dl_iterate_phdr;
     std::size_t sum = 0;
-    dl_iterate_phdr(add_local_bytes, &sum);
+    iterate(add_local_bytes, &sum);
     local_bytes.store(sum, std::memory_order_relaxed);
     process.store(getpid(), std::memory_order_relaxed);
 }
