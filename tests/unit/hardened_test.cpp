@@ -118,13 +118,13 @@ TYPED_TEST(HardenedLayers, FindFreesOfNoBlock) {
 
 TYPED_TEST(HardenedLayers, FindTheSameBelowAProfile) {
     static constinit Usage usage;
-    Compose<TypeParam, Profile<usage>> heap;
+    Compose<TypeParam, Profile<usage>> profiled;
     for (const std::size_t size : {std::size_t{100}, 3 * Classes::largest}) {
-        void *const p = heap.malloc(size);
-        heap.free(p);
-        heap.free(p);
+        void *const p = profiled.malloc(size);
+        profiled.free(p);
+        profiled.free(p);
         EXPECT_EQ(the_fault(), Fault::multiple_free);
-        EXPECT_EQ(heap.reallocate(p, 10), nullptr);
+        EXPECT_EQ(profiled.reallocate(p, 10), nullptr);
         EXPECT_EQ(the_fault(), Fault::multiple_free);
         EXPECT_EQ(usage.blocks.now(), 0u);
     }
