@@ -19,7 +19,7 @@ import sys
 allowed_exports = re.compile(
     r"^(malloc|calloc|realloc|free|cfree|reallocarray|aligned_alloc|memalign|posix_memalign|valloc|pvalloc"
     r"|free_sized|free_aligned_sized|malloc_usable_size|malloc_trim|malloc_info|malloc_stats|mallinfo2?|mallopt"
-    r"|malloc_get_state|malloc_set_state|__libc_(malloc|calloc|realloc|free|memalign|valloc|pvalloc)"
+    r"|malloc_get_state|malloc_set_state|[mrx]allocx|s?dallocx|[sn]allocx|__libc_(malloc|calloc|realloc|free|memalign|valloc|pvalloc)"
     r"|__posix_memalign|fork|vfork|dlopen|unshare|setns|_?_?pthread_atfork|_Zn[wa].*|_Zd[la].*|cairn_[a-z_]+)$")
 # With a part of a family missing, the C library's own would be asked about, or be given, blocks of this heap.
 required_exports = """malloc calloc realloc free reallocarray aligned_alloc memalign posix_memalign valloc pvalloc

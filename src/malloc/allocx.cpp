@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// jemalloc's names beyond malloc's: a program that was linked with libjemalloc passes the same blocks to both, as Redis 8
+// asks malloc_usable_size about a block of mallocx. mallctl stays libjemalloc's, which then tells of an empty heap.
+#include "process_heap.hpp"
+
+#include <cairn/platform/features.hpp>
+
+#include <cstring>
+#include <malloc.h>
+
+namespace {
+
+using Heap = cairn::process_heap::Heap;
+using std::size_t;
+
+/// Of `flags`, whose other bits choose jemalloc's arenas and caches.
+constexpr int lg_alignment = 0x3f;
+constexpr int zeroed = 0x40;
+
+constexpr size_t alignment_of(int flags) {
+    return size_t{1} << (flags & lg_alignment);
+}
+
+void clear(void *p, size_t from) {
+    std::memset(static_cast<char *>(p) + from, 0, malloc_usable_size(p) - from);
+}
+
+} // namespace
+
+extern "C" {
+
+CAIRN_EXPORT void *mallocx(size_t size, int flags) {
+    const size_t alignment = alignment_of(flags);
+    const bool by_calloc = (flags & zeroed) != 0 && alignment <= sizeof(void *);
+    void *const p = by_calloc ? calloc(1, size) : memalign(alignment, size);
+    if (p != nullptr && (flags & zeroed) != 0) {
+        clear(p, by_calloc ? size : 0);
+    }
+    return p;
+}
+
+CAIRN_EXPORT void *rallocx(void *p, size_t size, int flags) {
+    const size_t before = malloc_usable_size(p), alignment = alignment_of(flags);
+    void *to = p;
+    if (alignment <= sizeof(void *)) {
+        to = realloc(p, size != 0 ? size : 1);
+    } else if (!cairn::is_aligned(p, alignment) || !Heap::stays(before, size)) {
+        to = memalign(alignment, size);
+        if (to != nullptr) {
+            std::memcpy(to, p, size < before ? size : before);
+            free(p);
+        }
+    }
+    if (to != nullptr && (flags & zeroed) != 0 && malloc_usable_size(to) > before) {
+        clear(to, before);
+    }
+    return to;
+}
+
+/// Resizes in place, and tells how long the block is then. Here it always stays as it is.
+CAIRN_EXPORT size_t xallocx(void *p, size_t, size_t, int) {
+    return malloc_usable_size(p);
+}
+
+CAIRN_EXPORT size_t sallocx(const void *p, int) {
+    return malloc_usable_size(const_cast<void *>(p));
+}
+
+CAIRN_EXPORT void dallocx(void *p, int) {
+    free(p);
+}
+CAIRN_EXPORT void sdallocx(void *p, size_t, int) {
+    free(p);
+}
+
+/// The usable bytes of a block of mallocx, or fewer where it is large, by what its place leaves (cache colouring); 0 for
+/// one that no machine has.
+CAIRN_EXPORT size_t nallocx(size_t size, int flags) {
+    const size_t alignment = alignment_of(flags);
+    if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) {
+        return 0;
+    }
+    return Heap::serves_from_superblock(size, alignment)
+               ? Heap::SizeClasses::size_of(Heap::SizeClasses::aligned_class_of(size, alignment))
+               : cairn::align_up(size, cairn::platform::cache_line);
+}
+
+} // extern "C"
