@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// jemalloc's names beyond malloc's: a program that was linked with libjemalloc passes the same blocks to both, as Redis 8
-// asks malloc_usable_size about a block of mallocx. mallctl stays libjemalloc's, which then tells of an empty heap.
+// jemalloc's names beyond malloc's: a program that was linked with libjemalloc passes the same blocks to both, as Redis
+// 8 asks malloc_usable_size about a block of mallocx. mallctl stays libjemalloc's, which then tells of an empty heap.
 #include "process_heap.hpp"
 
 #include <cairn/platform/features.hpp>
@@ -74,8 +74,8 @@ CAIRN_EXPORT void sdallocx(void *p, size_t, int) {
     free(p);
 }
 
-/// The usable bytes of a block of mallocx, or fewer where it is large, by what its place leaves (cache colouring); 0 for
-/// one that no machine has.
+/// The usable bytes of a block of mallocx, or fewer where it is large, by what its place leaves (cache colouring); 0
+/// for one that no machine has.
 CAIRN_EXPORT size_t nallocx(size_t size, int flags) {
     const size_t alignment = alignment_of(flags);
     if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) {

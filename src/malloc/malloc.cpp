@@ -93,7 +93,7 @@ CAIRN_EXPORT void free(void *p) {
 CAIRN_EXPORT void *calloc(std::size_t count, std::size_t size) {
     std::size_t bytes = 0;
     if (CAIRN_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
-        return out_of_memory();
+        return calloc_later(SIZE_MAX); // a tail jump with any compiler
     }
     void *const p = heap.try_malloc_zeroed(bytes);
     return CAIRN_LIKELY(p != nullptr) ? p : calloc_later(bytes);
