@@ -87,6 +87,9 @@ class Server:
         if not os.path.exists(launcher):
             raise Missing("%s: %s is not built" % (self.name, launcher))
         path = find(self.name, self.program, self.package)
+        with open(path, "rb") as file:
+            if b"\0mallocx\0" in file.read():  # Debian 13's Redis
+                raise Missing("%s: %s calls functions that only jemalloc has, and runs on no other malloc" % (self.name, path))
         for program, package in self.needs.items():
             find(self.name, program, package)
         client = source(self.client)

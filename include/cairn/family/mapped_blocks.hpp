@@ -16,6 +16,8 @@
 #include <cairn/family/segments.hpp>
 #include <cairn/platform/fatal.hpp>
 
+#include <algorithm>
+
 namespace cairn::family {
 
 template <std::size_t Granule>

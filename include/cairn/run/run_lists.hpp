@@ -18,6 +18,7 @@
 #include <cairn/run/segment.hpp>
 
 #include <bit>
+#include <initializer_list>
 
 namespace cairn {
 
