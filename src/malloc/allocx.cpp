@@ -7,11 +7,11 @@
 #include <cairn/platform/features.hpp>
 
 #include <cstring>
-#include <malloc.h>
 
 namespace {
 
-using Heap = cairn::process_heap::Heap;
+namespace process_heap = cairn::process_heap;
+using Classes = process_heap::Heap::SizeClasses;
 using std::size_t;
 
 /// Of `flags`, whose other bits choose jemalloc's arenas and caches.
@@ -23,7 +23,7 @@ constexpr size_t alignment_of(int flags) {
 }
 
 void clear(void *p, size_t from) {
-    std::memset(static_cast<char *>(p) + from, 0, malloc_usable_size(p) - from);
+    std::memset(static_cast<char *>(p) + from, 0, process_heap::heap.getSize(p) - from);
 }
 
 } // namespace
@@ -32,27 +32,28 @@ extern "C" {
 
 CAIRN_EXPORT void *mallocx(size_t size, int flags) {
     const size_t alignment = alignment_of(flags);
-    const bool by_calloc = (flags & zeroed) != 0 && alignment <= sizeof(void *);
-    void *const p = by_calloc ? calloc(1, size) : memalign(alignment, size);
+    const bool as_calloc = (flags & zeroed) != 0 && alignment <= sizeof(void *);
+    void *const p =
+        as_calloc ? process_heap::heap.malloc_zeroed(size) : process_heap::heap.memalign(alignment, size);
     if (p != nullptr && (flags & zeroed) != 0) {
-        clear(p, by_calloc ? size : 0);
+        clear(p, as_calloc ? size : 0);
     }
     return p;
 }
 
 CAIRN_EXPORT void *rallocx(void *p, size_t size, int flags) {
-    const size_t before = malloc_usable_size(p), alignment = alignment_of(flags);
+    const size_t before = process_heap::heap.getSize(p), alignment = alignment_of(flags);
     void *to = p;
     if (alignment <= sizeof(void *)) {
-        to = realloc(p, size != 0 ? size : 1);
-    } else if (!cairn::is_aligned(p, alignment) || !Heap::stays(before, size)) {
-        to = memalign(alignment, size);
+        to = process_heap::heap.reallocate(p, size != 0 ? size : 1);
+    } else if (!cairn::is_aligned(p, alignment) || !process_heap::heap.stays(before, size)) {
+        to = process_heap::heap.memalign(alignment, size);
         if (to != nullptr) {
             std::memcpy(to, p, size < before ? size : before);
-            free(p);
+            process_heap::heap.free(p);
         }
     }
-    if (to != nullptr && (flags & zeroed) != 0 && malloc_usable_size(to) > before) {
+    if (to != nullptr && (flags & zeroed) != 0 && process_heap::heap.getSize(to) > before) {
         clear(to, before);
     }
     return to;
@@ -60,18 +61,18 @@ CAIRN_EXPORT void *rallocx(void *p, size_t size, int flags) {
 
 /// Resizes in place, and tells how long the block is then. Here it always stays as it is.
 CAIRN_EXPORT size_t xallocx(void *p, size_t, size_t, int) {
-    return malloc_usable_size(p);
+    return process_heap::heap.getSize(p);
 }
 
 CAIRN_EXPORT size_t sallocx(const void *p, int) {
-    return malloc_usable_size(const_cast<void *>(p));
+    return process_heap::heap.getSize(p);
 }
 
 CAIRN_EXPORT void dallocx(void *p, int) {
-    free(p);
+    process_heap::heap.free(p);
 }
 CAIRN_EXPORT void sdallocx(void *p, size_t, int) {
-    free(p);
+    process_heap::heap.free(p);
 }
 
 /// The usable bytes of a block of mallocx, or fewer where it is large, by what its place leaves (cache colouring); 0
@@ -81,8 +82,8 @@ CAIRN_EXPORT size_t nallocx(size_t size, int flags) {
     if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) {
         return 0;
     }
-    return Heap::serves_from_superblock(size, alignment)
-               ? Heap::SizeClasses::size_of(Heap::SizeClasses::aligned_class_of(size, alignment))
+    return process_heap::heap.serves_from_superblock(size, alignment)
+               ? Classes::size_of(Classes::aligned_class_of(size, alignment))
                : cairn::align_up(size, cairn::platform::cache_line);
 }
 
