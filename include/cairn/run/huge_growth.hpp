@@ -40,9 +40,9 @@ protected:
         const bool trial = steps_.is_trial();
         HugeSteps::Got got =
             trial ? HugeSteps::Got::nothing : HugeSteps::fault(reinterpret_cast<void *>(memory_of(range)));
+        // Where the system gives huge pages at any first touch, a slow one is no reason to wait.
         if (got == HugeSteps::Got::slowly && space_.is_unasked()) {
-            got = HugeSteps::Got::
-                soon; // where the system gives them at any first touch, that is no reason to wait
+            got = HugeSteps::Got::soon;
         }
         const bool clean = got == HugeSteps::Got::nothing;
         {
