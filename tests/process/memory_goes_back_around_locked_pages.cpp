@@ -34,8 +34,8 @@ void many_places() {
     CHECK(after <= 32 * MiB);
 }
 
-/// At the ends of long blocks.
-void at_the_ends() {
+/// At the ends of long blocks: `locked` bytes of each.
+void at_the_ends(std::size_t locked) {
     constexpr std::size_t length = 8 * MiB;
     constexpr std::size_t count = 30;
     char *blocks[count];
@@ -43,14 +43,14 @@ void at_the_ends() {
         block = static_cast<char *>(malloc(length));
         CHECK(block != nullptr);
         std::memset(block, 1, length);
-        CHECK(mlock(block + length - 1, 1) == 0);
+        CHECK(mlock(block + length - locked, locked) == 0);
     }
     for (char *const block : blocks) {
         free(block);
     }
     const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
-    dprintf(1, "%.1f MiB after a second, with the last pages of %zu blocks locked\n", mebibytes(after),
-            count);
+    dprintf(1, "%.1f MiB after a second, with the last %zu bytes of %zu blocks locked\n", mebibytes(after),
+            locked, count);
     CHECK(after <= 32 * MiB);
 }
 
@@ -89,5 +89,6 @@ int main() {
     dprintf(1, "%.1f MiB after malloc_trim\n", mebibytes(trimmed));
     CHECK(trimmed <= 16 * MiB);
     many_places();
-    at_the_ends();
+    at_the_ends(1);
+    at_the_ends(100 * KiB);
 }

@@ -63,7 +63,7 @@ public:
         const std::size_t before = purged_;
         std::size_t most = slots_per_segment; // in one call
         LeftAside left;
-        while (free_.dirty_bytes() > keep && !left.is_enough(purged_ != before)) {
+        while (free_.dirty_bytes() > keep && !left.is_enough()) {
             const std::size_t slots = ceil_div(free_.dirty_bytes() - keep, slot_size);
             OwnerLine *const run = free_.take_longest_dirty(std::min(slots, most), left.last());
             if (run == nullptr) {
@@ -82,7 +82,7 @@ public:
                 most = left.next_length();
             }
         }
-        const bool gave_up = left.is_enough(purged_ != before);
+        const bool gave_up = left.is_enough();
         std::size_t refused = left.slots * slot_size;
         while (OwnerLine *const run = left.runs.front()) {
             left.runs.remove(run);
@@ -145,8 +145,8 @@ private:
             slots += run->slots;
             ++in_a_row;
         }
-        /// Whether to stop. If nothing was purged, two refused runs are enough: the process has locked all its memory.
-        bool is_enough(bool some_went) const { return in_a_row == (some_went ? 16 : 2); }
+        /// Whether to stop. So many in a row are longer than any run: the process has locked all its memory.
+        bool is_enough() const { return in_a_row == 16; }
     };
 
     /// Purges one run, without the lock. Whether the kernel took it. The caller puts the run back.
