@@ -231,8 +231,9 @@ CAIRN_REPLACEABLE void operator delete[](void *p, align_val_t alignment, const n
 extern "C" {
 CAIRN_OWN("_Znwm") void *cairn_own_new(size_t);
 CAIRN_OWN("_Znam") void *cairn_own_new_array(size_t);
-CAIRN_OWN("_ZnwmSt11align_val_t") void *cairn_own_aligned_new(size_t, align_val_t);
-CAIRN_OWN("_ZnamSt11align_val_t") void *cairn_own_aligned_new_array(size_t, align_val_t);
+CAIRN_OWN("_ZnwmSt11align_val_t") [[gnu::alloc_align(2)]] void *cairn_own_aligned_new(size_t, align_val_t);
+CAIRN_OWN("_ZnamSt11align_val_t")
+[[gnu::alloc_align(2)]] void *cairn_own_aligned_new_array(size_t, align_val_t);
 }
 
 namespace {

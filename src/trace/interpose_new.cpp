@@ -139,8 +139,9 @@ using std::nothrow_t;
 extern "C" {
 CAIRN_OWN_NEW("_Znwm") void *own_new(size_t);
 CAIRN_OWN_NEW("_Znam") void *own_new_array(size_t);
-CAIRN_OWN_NEW("_ZnwmSt11align_val_t") void *own_new_aligned(size_t, align_val_t);
-CAIRN_OWN_NEW("_ZnamSt11align_val_t") void *own_new_array_aligned(size_t, align_val_t);
+CAIRN_OWN_NEW("_ZnwmSt11align_val_t") [[gnu::alloc_align(2)]] void *own_new_aligned(size_t, align_val_t);
+CAIRN_OWN_NEW("_ZnamSt11align_val_t")
+[[gnu::alloc_align(2)]] void *own_new_array_aligned(size_t, align_val_t);
 CAIRN_OWN("_ZdlPv") void own_delete(void *) noexcept;
 CAIRN_OWN("_ZdaPv") void own_delete_array(void *) noexcept;
 CAIRN_OWN("_ZdlPvSt11align_val_t") void own_delete_aligned(void *, align_val_t) noexcept;

@@ -116,6 +116,7 @@ for package in cairn cairn-stack; do
     folders="$(pkg-config --variable=libdir "$scratch/whole/$package.pc") $(pkg-config --variable=includedir "$scratch/whole/$package.pc")"
     [ "$folders" = "/opt/cairn/lib64 /opt/headers" ] || fail "$package.pc says $folders"
 done
+! grep -q -e -Werror "$scratch/whole/build.ninja" || fail "without the tests a compiler's new warning ends the build"
 
 step the archive by hand
 "$CC" -I"$prefix/include" "$consumer/malloc.c" -Wl,-u,malloc "$prefix/lib/libcairn.a" -o "$scratch/by_hand"
