@@ -37,7 +37,7 @@ for source in "$root"/tests/process/*.cpp; do
         life_thread_destructors)
         reason="resident memory is its own too: 20 MiB from the start, and more with each thread"
         ;;
-    faults_of_the_system | memory_limit_few_calls | works_private_limit | works_commit_charge)
+    faults_of_the_system | memory_limit_data | memory_limit_few_calls | works_private_limit | works_commit_charge)
         reason="limits and charges of the kernel are its own too"
         ;;
     libc_mallopt | life_purger_leaves_before_fork)
