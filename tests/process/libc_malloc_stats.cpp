@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // malloc_stats: a summary on stderr, at any time; it waits for room in a pipe that does not block.
-#include "process_test.hpp"
+#include "full_pipe.hpp"
 
 #include <malloc.h>
 
@@ -9,31 +9,25 @@ using namespace process_test;
 
 namespace {
 
-int ends[2];
-char text[64 * KiB];
-ssize_t last = 0; // bytes of the last read
+const char *said;
 
-void *reads_later(void *) {
+void *reads_later(void *pipe) {
     sleep_seconds(0.1);
-    for (ssize_t n = 0; (n = read(ends[0], text, sizeof text - 1)) > 0;) {
-        last = n;
-        text[n] = 0;
-    }
+    said = static_cast<FullPipe *>(pipe)->read_rest();
     return nullptr;
 }
 
 void waits_for_room() {
-    CHECK(pipe(ends) == 0 && fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
-    while (write(ends[1], text, 1) > 0) {
-    }
+    FullPipe full;
     const int saved = dup(2);
     pthread_t reader;
-    CHECK(pthread_create(&reader, nullptr, reads_later, nullptr) == 0);
-    CHECK(dup2(ends[1], 2) == 2);
+    CHECK(pthread_create(&reader, nullptr, reads_later, &full) == 0);
+    CHECK(dup2(full.writing_end(), 2) == 2);
     malloc_stats();
-    CHECK(dup2(saved, 2) == 2 && close(ends[1]) == 0);
+    CHECK(dup2(saved, 2) == 2);
+    full.close_writing_end();
     CHECK(pthread_join(reader, nullptr) == 0);
-    CHECK(last > 100 && std::strstr(text, ": memory of process ") != nullptr);
+    CHECK(std::strncmp(said, "cairn ", 6) == 0 && std::strstr(said, ": memory of process ") != nullptr);
 }
 
 } // namespace
@@ -41,6 +35,8 @@ void waits_for_room() {
 int main() {
     waits_for_room();
     void *const block = std::malloc(3 * MiB);
+    int ends[2];
+    static char text[64 * KiB];
     CHECK(pipe(ends) == 0);
     const int saved = dup(2);
     CHECK(dup2(ends[1], 2) == 2);
