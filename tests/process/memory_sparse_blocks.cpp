@@ -18,15 +18,6 @@ char *write_some(std::size_t size, std::size_t length) {
     return p;
 }
 
-bool kernel_gives_huge_pages_unasked() {
-    constexpr const char *setting = "/sys/kernel/mm/transparent_hugepage/enabled";
-    char text[100] = "";
-    if (access(setting, R_OK) == 0) {
-        read_proc(setting, text, sizeof text);
-    }
-    return std::strstr(text, "[always]") != nullptr;
-}
-
 } // namespace
 
 int main() {

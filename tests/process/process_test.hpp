@@ -138,6 +138,17 @@ inline std::size_t resident() {
     return proc_bytes("/proc/self/smaps_rollup", "\nRss:");
 }
 
+/// Whether the kernel gives huge pages also to who has not asked for any: what is resident then says little of what was
+/// touched.
+inline bool kernel_gives_huge_pages_unasked() {
+    constexpr const char *setting = "/sys/kernel/mm/transparent_hugepage/enabled";
+    char text[100] = "";
+    if (access(setting, R_OK) == 0) {
+        read_proc(setting, text, sizeof text);
+    }
+    return std::strstr(text, "[always]") != nullptr;
+}
+
 /// The most that was resident since the start of the process.
 inline std::size_t peak_resident() {
     return proc_bytes("/proc/self/status", "VmHWM:");
