@@ -235,8 +235,9 @@ done
 kill -KILL "$replay"
 wait "$replay" 2>/dev/null
 [ -z "$(find "$scratch" -name 'cairn-replay.*')" ] || fail "killed, it leaves its temporary folder"
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    ! runs "$playing" || sleep 0.1
+for _ in $(seq 100); do # the kernel takes its time, too
+    runs "$playing" || break
+    sleep 0.1
 done
 ! runs "$playing" || fail "killed, it leaves its program running"
 
@@ -260,8 +261,9 @@ os.execvp(sys.argv[2], sys.argv[2:])
 P
 python3 "$scratch/ignore.py" SIGCHLD "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 --timeout 4 \
     >"$scratch/out" || fail "SIGCHLD is ignored: status $?: $(cat "$scratch/out")"
-(trap '' HUP && exec "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 >"$scratch/out") &
+(trap '' HUP && : >"$scratch/ignores" && exec "$cairn" replay "$scratch/small.trace" --allocators glibc --repeat 1 >"$scratch/out") &
 replay=$!
+until [ -e "$scratch/ignores" ]; do sleep 0.02; done
 sleep 0.5
 kill -HUP "$replay"
 wait "$replay" || fail "nohup: status $?: $(cat "$scratch/out")"

@@ -13,7 +13,7 @@ namespace {
 
 /// In the child: everything that is cached is unmapped, and the heap still works.
 void live_on(const char *kept) {
-    alarm(10);
+    alarm(hang_limit);
     malloc_trim(0);
     CHECK(std::strcmp(kept, "kept") == 0);
     for (const std::size_t size : {std::size_t{64}, 100 * KiB, 40 * MiB}) {
