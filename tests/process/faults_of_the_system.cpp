@@ -78,9 +78,10 @@ bool huge_pages_asked_for(const void *p) {
     static char text[1 * MiB];
     read_proc("/proc/self/smaps", text, sizeof text);
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    for (const char *line = text; (line = std::strchr(line, '\n')) != nullptr;) {
+    for (const char *line = text; line != nullptr; line = std::strchr(line, '\n')) {
+        line += *line == '\n' ? 1 : 0;
         unsigned long from = 0, to = 0;
-        if (std::sscanf(++line, "%lx-%lx ", &from, &to) == 2 && address >= from && address < to) {
+        if (std::sscanf(line, "%lx-%lx ", &from, &to) == 2 && address >= from && address < to) {
             const char *const flags = std::strstr(line, "\nVmFlags:");
             CHECK(flags != nullptr);
             const char *const end = std::strchr(flags + 1, '\n');
