@@ -421,4 +421,5 @@ def gone(pid):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
     unittest.main()
