@@ -1031,6 +1031,28 @@ struct TakeAndStep : Base<2> {
 };
 const model::Kernel<TakeAndStep, 2> take_and_step("flagship.notice.step");
 
+/// An owner without memory looks at a superblock: either it sees the remote free, or it gets a notice of it.
+struct LookAndFree : Base<2> {
+    LookAndFree() { give(0, of_one); }
+    void thread(unsigned i) {
+        if (i == 1) {
+            superblock::free_remote(superblocks[0], address_of(blocks[0]));
+        } else if (Notices<Discipline>::tell_of_next_free(superblocks[0])) {
+            seen_ = true;
+            model::check(superblock::has_remote_frees(superblocks[0]),
+                         "the owner does not ask for remote frees");
+        }
+    }
+    void finish() {
+        const RemoteWord word{remote_of(superblocks[0])->word.load()};
+        model::check(seen_ || word.queued(), "nobody is told of a free");
+    }
+
+private:
+    bool seen_ = false;
+};
+const model::Kernel<LookAndFree, 2> look_and_free("flagship.notice.look");
+
 /// A visitor takes the superblock that malloc finds, uses it, and puts it back: what it did is seen by who finds it
 /// again.
 struct PutBack : Base<2> {

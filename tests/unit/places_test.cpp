@@ -146,6 +146,47 @@ TEST_F(PlacesTest, FullOnesAreLookedAtInTurn) {
     EXPECT_EQ(seen, once);
 }
 
+TEST_F(PlacesTest, FullOnesThatWereSetAsideAreLookedAtNoMore) {
+    std::vector<OwnerLine *> all;
+    for (unsigned i = 0; i < 7; ++i) {
+        all.push_back(make(i, i == 6 ? 2 : 1, capacity));
+    }
+    std::vector<const OwnerLine *> seen;
+    const auto look = [&](const OwnerLine *s) {
+        seen.push_back(s);
+        return false;
+    };
+    const auto looks = [&] {
+        seen.clear();
+        EXPECT_EQ(places_.take_full(1, 100, look), nullptr);
+        return seen;
+    };
+    using Lines = std::vector<const OwnerLine *>;
+    places_.set_full_aside(1); // none
+    for (unsigned i : {0u, 1u, 2u, 6u}) {
+        places_.put(all[i]);
+    }
+    places_.set_full_aside(1);
+    EXPECT_EQ(looks(), Lines{});
+    EXPECT_EQ(places_.take_full(2, 1, [](const OwnerLine *) { return true; }), all[6]) << "another class";
+
+    places_.put(all[3]);
+    places_.take_out(all[0]); // the first one, and one that is put again
+    places_.put(all[0]);
+    EXPECT_EQ(looks(), (Lines{all[3], all[0]}));
+    places_.set_full_aside(1); // behind others
+    EXPECT_EQ(looks(), Lines{});
+    places_.put(all[4]);
+    EXPECT_EQ(looks(), Lines{all[4]});
+
+    std::set<OwnerLine *> found;
+    while (OwnerLine *const s = places_.any()) {
+        ASSERT_TRUE(found.insert(s).second) << "twice in the lists";
+        places_.take_out(s);
+    }
+    EXPECT_EQ(found, std::set<OwnerLine *>(all.begin(), all.begin() + 5));
+}
+
 TEST_F(PlacesTest, RandomMovesKeepEachInExactlyOneList) {
     std::vector<OwnerLine *> all;
     for (unsigned i = 0; i < 50; ++i) {
@@ -158,6 +199,9 @@ TEST_F(PlacesTest, RandomMovesKeepEachInExactlyOneList) {
         places_.take_out(s);
         set_live(s, std::array{0u, 1u, 33u, 63u, capacity}[random() % 5]);
         places_.put(s);
+        if (step % 100 == 0) {
+            places_.set_full_aside(random() % 3);
+        }
         ASSERT_EQ(s->place, s->live() == 0          ? Place::empty
                             : s->live() == capacity ? Place::full
                                                     : Place::partial);

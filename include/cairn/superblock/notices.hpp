@@ -46,6 +46,16 @@ public:
         remote_of(s)->notify.store(shared->step, std::memory_order_relaxed);
     }
 
+    /// For the owner of a superblock whose own list is empty: it checks the superblock at the next free, and gets a
+    /// notice of the next remote free. True if there are remote frees already. release: pairs with the acquire of
+    /// free_remote: a later push sees the threshold. acquire: pairs with its release: `freed_by_others` is seen.
+    static bool tell_of_next_free(OwnerLine *s) {
+        s->check_at += s->frees_until_check - 1;
+        s->frees_until_check = 1;
+        remote_of(s)->notify.store(1, std::memory_order_relaxed);
+        return !RemoteWord{remote_of(s)->word.fetch_or(0, std::memory_order_acq_rel)}.empty();
+    }
+
     /// The next notice threshold of a superblock of the global heap: a step more, or all blocks that are not in its
     /// list where these are fewer.
     static std::uint16_t next(const OwnerLine *s, RemoteWord word) {

@@ -89,6 +89,9 @@ public:
         return s;
     }
 
+    /// take_full() looks at none of those that are full now (FullSuperblocks::set_aside).
+    void set_full_aside(unsigned size_class) { full_.set_aside(size_class); }
+
     /// A superblock without live blocks, else one of the emptiest group below `limit`; not taken out. nullptr when
     /// there is none.
     OwnerLine *emptiest(unsigned limit) const {

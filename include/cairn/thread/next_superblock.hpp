@@ -78,12 +78,25 @@ bool must_visit_first(Global &global, unsigned c) {
     return !global.maker().has_used_run(c) && global.maker().would_grow(c);
 }
 
-/// A superblock of the class that was taken for full and has a free block, among the next `looks` of these.
+/// A superblock of the class that was taken for full and has a free block, among the next few of these.
 template <class Global>
-OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c, unsigned looks) {
-    return holdings.places().take_full(c, looks, [](const OwnerLine *full) {
+OwnerLine *one_of_the_full(Holdings<Global> &holdings, unsigned c) {
+    return holdings.places().take_full(c, looks_before_growth, [](const OwnerLine *full) {
         return !superblock::is_end(full->free) || superblock::has_remote_frees(full);
     });
+}
+
+/// The same among all of them. Where there is none, the next free in each will move it to another list, so the next
+/// call need not look at it.
+template <class Global>
+CAIRN_COLD OwnerLine *any_of_the_full(Holdings<Global> &holdings, unsigned c) {
+    OwnerLine *const s = holdings.places().take_full(c, UINT_MAX, [](OwnerLine *full) {
+        return !superblock::is_end(full->free) || Global::Notice::tell_of_next_free(full);
+    });
+    if (s == nullptr) {
+        holdings.places().set_full_aside(c);
+    }
+    return s;
 }
 
 /// A superblock of class c with a free or uncarved block. nullptr: with Growth::after_visits, fresh memory would be
@@ -105,7 +118,7 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
         s = global.make_from_empty(c, holdings.number(), holdings.heap());
     }
     if (s == nullptr) {
-        if (OwnerLine *const full = one_of_the_full(holdings, c, looks_before_growth)) {
+        if (OwnerLine *const full = one_of_the_full(holdings, c)) {
             return full;
         }
         if (growth == Growth::after_visits && must_visit_first(global, c)) {
@@ -114,7 +127,7 @@ OwnerLine *next_superblock(Holdings<Global> &holdings, unsigned c, Growth growth
         s = global.make_from_run(c, holdings.number(), holdings.heap());
     }
     if (s == nullptr) {
-        return growth == Growth::now ? one_of_the_full(holdings, c, UINT_MAX) : nullptr;
+        return growth == Growth::now ? any_of_the_full(holdings, c) : nullptr;
     }
     holdings.join(s);
     return s;
