@@ -84,6 +84,22 @@ TEST_F(HugeOffersTest, WhatABlockLosesMayNotHaveThem) {
     EXPECT_TRUE(may_not(boundary(p) + 4 * huge_page));
 }
 
+/// One that waits for its thread is free in the child, for whatever use.
+TEST_F(HugeOffersTest, NorWhatWasFreeWhenAProcessForked) {
+    char *const live = allocate(4 * huge_page);
+    char *p = nullptr;
+    for (unsigned i = 0; i <= SpareRuns::least_turns; ++i) {
+        p = allocate(3 * huge_page);
+        ASSERT_NE(p, nullptr);
+        free(p);
+    }
+    ASSERT_TRUE(may_have_them(boundary(p))) << "a spare run";
+    heap_.repair_after_fork();
+    runs_.repair_after_fork();
+    EXPECT_TRUE(may_not(boundary(p)));
+    EXPECT_TRUE(may_have_them(boundary(live)));
+}
+
 /// Each is two mappings.
 TEST_F(HugeOffersTest, ManyBlocksAreNotAllMarked) {
     std::vector<char *> blocks;

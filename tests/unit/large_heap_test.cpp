@@ -200,8 +200,8 @@ TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
 
     EXPECT_EQ(heap_.free(malloc(1), 1), Freed::run) << "the second";
     EXPECT_EQ(heap_.free(malloc(1), 1), Freed::kept_long);
-    runs_.repair_after_fork();
     heap_.repair_after_fork();
+    runs_.repair_after_fork();
     EXPECT_EQ(heap_.spares(), 0u);
     EXPECT_EQ(heap_.give_up_spares(), 0u);
 }
@@ -270,8 +270,8 @@ TEST_F(LargeHeapTest, ASpareRunIsFreeInTheChildOfAFork) {
     void *const p = heap_.malloc(256_KiB, 1, clean, 1);
     EXPECT_TRUE(free(line_of(p), 1));
     void *const live = heap_.malloc(192_KiB, 1, clean, 2);
-    runs_.repair_after_fork();
     heap_.repair_after_fork();
+    runs_.repair_after_fork();
     Statistics now;
     heap_.statistics(now);
     EXPECT_EQ(now.large_live_blocks, 1u);

@@ -44,10 +44,18 @@ public:
         }
     }
 
-    /// In the child of a fork: forgets all blocks, then counts each. A run that was free, and kept for the next block
-    /// of its thread, stays marked.
+    /// In the child of a fork: forgets all blocks, then counts the live ones. What was free, and kept for the next
+    /// block of its thread, has another use. Whether the block is live.
     void forget() { count_.store(0, std::memory_order_relaxed); }
-    void recount(const OwnerLine *run) { count_.fetch_add(run->offered, std::memory_order_relaxed); }
+    bool recount(Segment &segment, unsigned slot) {
+        OwnerLine *const run = &segment.owner_lines[slot];
+        const bool is_live = segment.large_block(slot) != Segment::dead;
+        count_.fetch_add(run->offered, std::memory_order_relaxed);
+        if (!is_live) {
+            end(run);
+        }
+        return is_live;
+    }
 
 private:
     CAIRN_NOINLINE bool offer(const OwnerLine *run) {

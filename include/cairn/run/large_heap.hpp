@@ -94,16 +94,15 @@ public:
         return bytes;
     }
 
-    /// In the child of a fork of a process with several threads. The repair of the runs, before, has freed the spares.
+    /// In the child of a fork of a process with several threads. The repair of the runs, after this, frees the spares.
     void repair_after_fork() {
         spares_.forget();
         live_.forget();
         offers_.forget();
         runs_.for_each_segment([this](Segment &segment) {
             for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-                if (segment.kind(slot) == SlotKind::large && segment.large_block(slot) != Segment::dead) {
+                if (segment.kind(slot) == SlotKind::large && offers_.recount(segment, slot)) {
                     live_.add(&segment.owner_lines[slot]);
-                    offers_.recount(&segment.owner_lines[slot]);
                 }
             }
         });

@@ -99,7 +99,7 @@ public:
         return all;
     }
 
-    /// In the child of a fork of a process with several threads, where the repair of the runs has freed the spares.
+    /// In the child of a fork of a process with several threads, where the repair of the runs frees the spares.
     void forget() {
         for (Place &place : places_) {
             place.word.store(0, std::memory_order_relaxed); // all relaxed: the child has one thread

@@ -149,8 +149,8 @@ public:
         huge_.repair_after_fork();
         global_.reset_after_fork();
         survivor = registry_.repair_after_fork(survivor);
-        runs_.repair_after_fork(huge_.mapped_bytes());
         large_.repair_after_fork();
+        runs_.repair_after_fork(huge_.mapped_bytes());
         superblock::for_each(runs_, [&](OwnerLine *s) {
             runs_.untouch(span_of(s) - s->touched);
             const void *const owner = shared_of(s)->owner.load(std::memory_order_relaxed); // relaxed: alone
