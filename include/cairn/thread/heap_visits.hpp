@@ -34,23 +34,21 @@ bool visit_to_settle(Heap &heap_of_another) {
 }
 
 /// Visits a heap whose thread is inactive, or any heap when memory is short. Delivers notices after the visit, since
-/// delivery takes locks that come before the visit's. False if the visiting thread could not get in, but may get in
-/// another time.
+/// delivery takes locks that come before the visit's. False if the visiting thread could not get in, or a fence failed,
+/// but may have more luck another time.
 template <class Global>
 bool visit_to_retire(HeapRegistry<Global> &registry, ThreadHeap<Global> &heap_of_another) {
     Gathering::AllLeft all;
-    bool done = true;
+    bool done = false;
     if (Visit visit(heap_of_another); visit) {
-        visit.retire();
+        done = visit.retire();
         if (Gathering &chains = heap_of_another.gathering();
             !heap_of_another.presence().owner_is_at(&chains)) {
             all = chains.give_all();
         }
-    } else {
-        done = platform::heavy_fence_missing();
     }
     tell_all(registry, heap_of_another.holdings().global(), all);
-    return done;
+    return done || platform::heavy_fence_missing();
 }
 
 /// Visits the next heap in which other threads have freed much, or whose bins have much free; heaps that have found

@@ -75,8 +75,8 @@ public:
         count_ = kept;
     }
 
-    /// To call before the superblocks are used.
-    void find_owner() { known_ = heap_.presence().owner_uses(owner_at_); }
+    /// To call before the superblocks are used. False if the fence failed: each of them may be in use.
+    bool find_owner() { return known_ = heap_.presence().owner_uses(owner_at_); }
 
     /// Whether the owner may be using the superblock. A free uses its block's superblock, a malloc that of its
     /// class's bin.

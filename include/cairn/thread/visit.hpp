@@ -45,15 +45,15 @@ public:
     }
 
     /// For a heap whose thread has been inactive for long: the heap keeps no more free than its share of the slack, in
-    /// bins or not, apart from free blocks of nearly full superblocks.
-    void retire() { thin_out(RetiringVisit{heap_.holdings().share(Discipline::slack)}); }
+    /// bins or not, apart from free blocks of nearly full superblocks. False if a fence failed, and everything stayed.
+    bool retire() { return thin_out(RetiringVisit{heap_.holdings().share(Discipline::slack)}); }
 
 private:
     using Discipline = typename Heap::Discipline;
 
-    /// In rounds of one heavy fence each, until no more can go.
+    /// In rounds of one heavy fence each, until no more can go. False if the last fence failed.
     template <class Policy>
-    void thin_out(const Policy &policy) {
+    bool thin_out(const Policy &policy) {
         pending_ = heap_.holdings().inbox().take();
         while (round(policy)) {
         }
@@ -61,6 +61,7 @@ private:
             refused_.remove(s);
             Taking<Heap>(heap_).put_back(s);
         }
+        return fenced_;
     }
 
     /// Takes the pending superblocks, the emptiest ones and, once in a visit, those of bins; passes one heavy fence,
@@ -79,7 +80,7 @@ private:
         if (taken.empty()) {
             return false;
         }
-        taken.find_owner();
+        fenced_ = taken.find_owner();
         const bool given = sort_out(taken, pending, policy);
         return given || bins || pending != 0;
     }
@@ -177,6 +178,7 @@ private:
     OwnerLine *pending_ = nullptr; ///< taken from the inbox, and not looked at
     LineList refused_;             ///< a notice about each is on its way: put back when the visit ends
     bool bins_taken_ = false;
+    bool fenced_ = true; ///< the last round's fence did not fail
     bool in_;
 };
 
