@@ -54,6 +54,30 @@ void at_the_ends(std::size_t locked) {
     CHECK(after <= 32 * MiB);
 }
 
+/// A page of every second 64 KiB: the others go back.
+void every_second_slot() {
+    constexpr std::size_t length = 4 * MiB;
+    constexpr std::size_t count = 24;
+    char *blocks[count];
+    const std::size_t before = resident();
+    for (char *&block : blocks) {
+        block = static_cast<char *>(malloc(length));
+        CHECK(block != nullptr);
+        std::memset(block, 1, length);
+        for (std::size_t at = 8 * KiB; at < length; at += 128 * KiB) {
+            CHECK(mlock(block + at, 1) == 0);
+        }
+    }
+    for (char *const block : blocks) {
+        free(block);
+    }
+    const std::size_t allowed = before + count * length / 2 + 8 * MiB;
+    const std::size_t after = bytes_after_a_second(resident, allowed);
+    dprintf(1, "%.1f MiB after a second, with a page of every second 64 KiB of %zu locked\n",
+            mebibytes(after), count * length / (64 * KiB));
+    CHECK(after <= allowed);
+}
+
 } // namespace
 
 int main() {
@@ -91,4 +115,5 @@ int main() {
     many_places();
     at_the_ends(1);
     at_the_ends(100 * KiB);
+    every_second_slot();
 }

@@ -130,14 +130,15 @@ public:
     }
 
 private:
-    /// Runs that the kernel refuses, out of the lists while other runs are purged. Of several in a row each is twice as
-    /// long as the one before, so that a long locked range takes few calls.
+    /// Runs that the kernel refuses, out of the lists while other runs are purged. Of several in a row every second one
+    /// is twice as long as the one before, so that a long locked range takes few calls, and a slot between two with
+    /// locked pages is found.
     struct LeftAside {
         LineList runs;
         std::size_t slots = 0;
         unsigned in_a_row = 0;
 
-        unsigned next_length() const { return 1u << in_a_row; }
+        unsigned next_length() const { return 1u << in_a_row / 2; }
         /// The last one, until a run was purged: memory next to it is tried before other memory.
         OwnerLine *last() const { return in_a_row != 0 ? runs.front() : nullptr; }
         void add(OwnerLine *run) {
@@ -146,7 +147,7 @@ private:
             ++in_a_row;
         }
         /// Whether to stop. So many in a row are longer than any run: the process has locked all its memory.
-        bool is_enough() const { return in_a_row == 16; }
+        bool is_enough() const { return in_a_row == 32; }
     };
 
     /// Purges one run, without the lock. Whether the kernel took it. The caller puts the run back.
