@@ -100,6 +100,9 @@ bool Hooks::attached() noexcept {
     if (key_state.load(std::memory_order_acquire) != have_key && !make_key()) {
         return false;
     }
+    if (purger::is_absent()) {
+        heap.levels().look_again(); // free() may call this, which may not start one
+    }
     thread_ties::Tie *const tie = thread_ties::tie(PerThread<Heap::Levels, Hooks>::mine());
     if (pthread_setspecific(key, tie != nullptr ? static_cast<void *>(tie) : &untied) == 0) {
         return true;

@@ -276,13 +276,6 @@ bool wake() {
     return now == asleep || now == at_work;
 }
 
-/// Whether the process is large enough for a purger and has none: its memory has not grown since a fork, in the parent
-/// or in the child. free() must not start one (purger.hpp). The calling thread then purges at once, because it may not
-/// call again.
-bool is_without_purger() {
-    return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
-}
-
 /// Besides that of the program, as far as threads have heaps. relaxed: a hint.
 bool is_the_only_other_thread() {
     const std::uint32_t now = state.load(std::memory_order_relaxed);
@@ -352,17 +345,26 @@ void surplus() noexcept {
     if (!at_once && is_ours && wake()) {
         return;
     }
-    if (at_once || (is_ours && is_without_purger())) {
+    if (at_once || (is_ours && is_absent())) {
         heap.trim(to_retain());
     } else {
         tick_by_caller();
     }
 }
 
+/// Without a purger the calling thread does its work: what the thread has freed may be in the heap of one that sleeps.
 void returned() noexcept {
-    if (delay_ms.load(std::memory_order_relaxed) > 0 && background.load(std::memory_order_relaxed)) {
-        wake();
+    if (delay_ms.load(std::memory_order_relaxed) > 0 && background.load(std::memory_order_relaxed) &&
+        !wake() && is_absent()) {
+        heap.levels().visit_wanted(nullptr);
+        if (has_much_surplus()) {
+            heap.levels().trim(to_retain());
+        }
     }
+}
+
+bool is_absent() noexcept {
+    return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
 }
 
 void main_thread_ends() noexcept {

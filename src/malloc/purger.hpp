@@ -20,7 +20,8 @@
 // The purger starts when so much memory is resident that there may be much to give back, and sleeps without a timer
 // while there is nothing to do. malloc() starts it, never free(): the C library calls free() with locks held that
 // pthread_create() takes (pthread_join() frees the thread-local storage of stacks that it unmaps). So in the child of a
-// fork, which has no purger until its memory grows, a thread that frees memory purges the surplus at once.
+// fork, which has no purger until its memory grows or another thread allocates, a thread that frees memory purges the
+// surplus at once, as it may not call again; if it frees another thread's blocks, it visits that thread's heap before.
 //
 // A program of one thread should have one thread when it forks, for programs that check (Python warns otherwise): the
 // purger leaves before a fork unless it has much to purge, and starts again when memory grows. It leaves, too, when the
@@ -47,9 +48,10 @@ void configure(const Options &options) noexcept; ///< takes over options
 void grew() noexcept;                            ///< memory was taken from the operating system
 void surplus() noexcept;                         ///< more memory is free than the limit
 void returned() noexcept;                        ///< a thread that was reported inactive ran a slow path
-void before_fork() noexcept;                     ///< waits for the purger to leave, 20 ms at most
-bool leave() noexcept;      ///< the same, a second at most, whatever it has to purge; false if none has left
-bool has_thread() noexcept; ///< the kernel has the purger's thread, which may have left
+bool is_absent() noexcept;   ///< a process large enough for a purger has none: it has not grown since a fork
+void before_fork() noexcept; ///< waits for the purger to leave, 20 ms at most
+bool leave() noexcept;       ///< the same, a second at most, whatever it has to purge; false if none has left
+bool has_thread() noexcept;  ///< the kernel has the purger's thread, which may have left
 void main_thread_ends() noexcept; ///< pthread_exit was called; waits for the purger, a second at most
 void forget() noexcept;           ///< this is the child of a fork, without a purger
 

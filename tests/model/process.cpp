@@ -192,6 +192,7 @@ struct Purged {
         surplus.fetch_and(0, std::memory_order_relaxed);
     }
     void trim(std::size_t) { surplus.fetch_and(0, std::memory_order_relaxed); }
+    static bool visit_wanted(const void *) { return false; }
     void set_surplus_limit(std::size_t) {}
 } purged;
 

@@ -59,6 +59,9 @@ public:
         return CAIRN_UNLIKELY(growth >= seen + slot_size) && after_growth_to(growth, mine);
     }
 
+    /// The next slow malloc of a process that has grown is to find that it has.
+    void look_again() { visited_growth_.store(0, std::memory_order_relaxed); }
+
     /// Whether a thread has gathered the block, to give it back with others.
     bool is_gathered(const OwnerLine *s, std::uintptr_t block) {
         for (Heap *heap = registry_.first(); heap != nullptr; heap = heap->next) {
@@ -164,13 +167,12 @@ public:
 
 private:
     CAIRN_NOINLINE bool after_growth_to(std::size_t growth, const void *mine) {
-        visited_growth_.store(growth, std::memory_order_relaxed);
+        const std::size_t seen = visited_growth_.exchange(growth, std::memory_order_relaxed);
         large_.give_up_long_spares();
         visit_until_enough(registry_, global_, mine);
-        if (growth < noted_growth_.load(std::memory_order_relaxed) + growth_step) {
+        if (growth / growth_step == seen / growth_step) {
             return false;
         }
-        noted_growth_.store(growth, std::memory_order_relaxed);
         huge_.pay_for_runs(growth);
         retire_inactive_heaps(registry_, growth_looks_);
         return true;
@@ -182,8 +184,7 @@ private:
     HugeHeap huge_{runs_};
     LongBlocks<Global> long_blocks_{global_, large_, huge_};
     HeapRegistry<Global> registry_;
-    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed, both: hints; a step more or less does no harm
-    std::atomic<std::size_t> noted_growth_{0};
+    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed: a hint; a step more or less does no harm
 };
 
 } // namespace cairn

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// In the child of a fork, whose memory does not grow and which so has no helper thread, one thread frees what another
+// has allocated, and both sleep: a second later no more than 32 MiB are resident.
+#include "process_test.hpp"
+
+#include <sys/wait.h>
+
+using namespace process_test;
+
+namespace {
+
+struct Node {
+    Node *next;
+};
+
+constexpr std::size_t total = 200 * MiB;
+Node *list;
+pthread_barrier_t barrier;
+
+void allocate(std::size_t size) {
+    for (std::size_t bytes = 0; bytes < total; bytes += size) {
+        auto *const node = static_cast<Node *>(malloc(size));
+        CHECK(node != nullptr);
+        std::memset(static_cast<void *>(node), 1, size);
+        node->next = list;
+        list = node;
+    }
+}
+
+void free_all() {
+    while (list != nullptr) {
+        Node *const node = list;
+        list = node->next;
+        free(node);
+    }
+}
+
+void sleeps() {
+    const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
+    dprintf(1, "%.1f MiB a second after another thread has freed all\n", mebibytes(after));
+    CHECK(after <= 32 * MiB);
+}
+
+std::size_t block_size;
+
+void *allocates(void *) {
+    allocate(block_size);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    return nullptr;
+}
+
+void *frees(void *) {
+    free_all();
+    sleeps();
+    return nullptr;
+}
+
+/// The first thread frees what a new one has allocated, or the other way round.
+void in_a_child(std::size_t size, bool first_frees) {
+    const pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid != 0) {
+        int status = 0;
+        CHECK(waitpid(pid, &status, 0) == pid);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        return;
+    }
+    alarm(hang_limit);
+    pthread_t other;
+    if (first_frees) {
+        block_size = size;
+        CHECK(pthread_barrier_init(&barrier, nullptr, 2) == 0);
+        CHECK(pthread_create(&other, nullptr, allocates, nullptr) == 0);
+        pthread_barrier_wait(&barrier);
+        free_all();
+        sleeps();
+        pthread_barrier_wait(&barrier);
+    } else {
+        allocate(size);
+        CHECK(pthread_create(&other, nullptr, frees, nullptr) == 0);
+    }
+    CHECK(pthread_join(other, nullptr) == 0);
+    _exit(0);
+}
+
+} // namespace
+
+int main() {
+    alarm(hang_limit);
+    for (const std::size_t size : {std::size_t{100}, std::size_t{5000}, 100 * KiB}) {
+        for (const bool first_frees : {true, false}) {
+            allocate(size); // the child's memory grows no further
+            free_all();
+            in_a_child(size, first_frees);
+        }
+    }
+}
