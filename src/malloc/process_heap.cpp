@@ -58,9 +58,12 @@ bool make_key() {
     return key_state.load(std::memory_order_acquire) == have_key;
 }
 
+/// Whether the parent of this fork's child has no other thread. relaxed: written and read by the thread that forks.
+constinit std::atomic<bool> forks_alone{false};
+
 /// In the child of a fork. The parent takes no locks of the process heap for a fork; if it had other threads, which may
-/// have been anywhere in the heap, the child rebuilds the lists from the descriptors. relaxed: the child has one
-/// thread.
+/// have been anywhere in the heap, the child rebuilds the lists from the descriptors. Otherwise the heap is whole; or a
+/// signal handler forks, and the call that it has interrupted goes on in the child. relaxed: the child has one thread.
 void in_child() {
     int expected = making_key; // by another thread of the parent
     key_state.compare_exchange_strong(expected, no_key, std::memory_order_relaxed);
@@ -68,7 +71,7 @@ void in_child() {
     heap.levels().global().maker().descend(static_cast<std::uint64_t>(getpid()));
     const bool has_key = key_state.load(std::memory_order_relaxed) == have_key;
     thread_ties::forget_threads(has_key ? tie_of(pthread_getspecific(key)) : nullptr);
-    if (&libc_single_threaded == nullptr || libc_single_threaded == 0) {
+    if (!forks_alone.load(std::memory_order_relaxed)) {
         sync::Ranked::forget_held();
         heap.repair_after_fork();
         untouch_after_fork();
@@ -77,7 +80,8 @@ void in_child() {
 
 void let_purger_leave() {
     const int saved = errno;
-    purger::before_fork();
+    const bool single = &libc_single_threaded != nullptr && libc_single_threaded != 0;
+    forks_alone.store(single || purger::before_fork(), std::memory_order_relaxed);
     errno = saved;
 }
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -387,11 +388,21 @@ void main_thread_ends() noexcept {
 }
 
 /// A purger that has much to purge stays: that memory has to be given back even if the parent only sleeps from now on.
-void before_fork() noexcept {
+/// The kernel counts one that has left until it is gone altogether.
+bool before_fork() noexcept {
     constexpr int most_waits = 5;
     if (is_the_only_other_thread() && !has_much_surplus()) {
         ask_to_leave(if_idle, most_waits);
     }
+    if (state.load(std::memory_order_relaxed) != absent || heap.levels().global().stock().heaps().several()) {
+        return false;
+    }
+    for (int i = 0; i < platform::longest_wait / 2 && has_thread(); ++i) {
+        platform::wait_a_little(i);
+    }
+    struct stat tasks{};
+    constexpr nlink_t of_one = 3; // with those of every folder
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == of_one;
 }
 
 /// The calling thread uses nothing of the heap: it may be a signal handler that has interrupted a call of malloc's.
