@@ -5,6 +5,7 @@
 // sleep are looked through once, not again and again.
 #include "faults_injector.hpp"
 
+#include <climits>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
