@@ -17,11 +17,15 @@
 #include <cairn/debug/size_table.hpp>
 #include <cairn/debug/trace.hpp>
 #include <cairn/layer/aligned_header.hpp>
+#include <cairn/layer/bump.hpp>
+#include <cairn/layer/freelist.hpp>
 #include <cairn/layer/rounded.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/powers_of_two.hpp>
+#include <cairn/source/buffer.hpp>
 #include <cairn/source/mmap.hpp>
 #include <cairn/source/static_buffer.hpp>
+#include <cairn/sync/bounded_spin_lock.hpp>
 #include <cairn/thread/locked.hpp>
 #include <cairn/thread/thread_owned.hpp>
 
@@ -30,9 +34,14 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace cairn;
 
@@ -113,6 +122,45 @@ TEST(LockedHeap, IsHeldAcrossAForkWhereTheLockCanBe) {
     heap.unlock_all(sync::AfterFork::in_parent);
     other.join();
     EXPECT_TRUE(done);
+}
+
+/// The parent waits for a lock in shared memory that the child holds. Where the child's release wakes only its own
+/// process, the parent sleeps for ever.
+TEST(LockedHeap, IsSharedByProcessesWhereItsThreadsDoNotSleep) {
+    using Lock = RankedLock<sync::Rank::composed, sync::BoundedSpinLock<>>;
+    using Shared = Compose<BufferHeap, Bump<4_KiB>, Freelist, Locked<Lock>>;
+    constexpr std::size_t bytes = 64_KiB;
+    void *const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    auto *const heap = new (memory) Shared(static_cast<char *>(memory) + 4_KiB, bytes - 4_KiB);
+    void *const block = heap->malloc(48);
+    int locked[2], had[2];
+    ASSERT_TRUE(pipe(locked) == 0 && pipe(had) == 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    char byte = 0;
+    if (child == 0) {
+        heap->lock_all();
+        bool talked = write(locked[1], &byte, 1) == 1;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        heap->unlock_all(sync::AfterFork::in_parent);
+        heap->free(block);
+        talked = read(had[0], &byte, 1) == 1 && talked; // a child that ends would wake the parent
+        _exit(talked ? 0 : 1);
+    }
+    EXPECT_EQ(read(locked[0], &byte, 1), 1);
+    void *const first = heap->malloc(48);
+    EXPECT_NE(first, nullptr);
+    EXPECT_EQ(write(had[1], &byte, 1), 1);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(first == block || heap->malloc(48) == block) << "the child has freed it";
+    heap->~Shared();
+    for (const int end : {locked[0], locked[1], had[0], had[1]}) {
+        close(end);
+    }
+    munmap(memory, bytes);
 }
 
 int begun = 0;

@@ -7,7 +7,9 @@
 // Needs:   a heap; a lock with lock and unlock that is made without an argument.
 // Keeps:   every operation runs with the lock held. The heap is a private member, and each operation is listed here:
 //          one that is not listed can not be called, so none bypasses the lock.
-// Threads: any.
+// Threads: any of one process: who waits for the default lock sleeps where only its own process wakes it. A heap in
+//          memory that processes share, at the same address in each, needs a lock whose threads do not sleep, such as
+//          RankedLock<sync::Rank::composed, sync::BoundedSpinLock<>>.
 // Errors:  those of the heap below.
 // Cost:    the lock: one atomic read-modify-write to take it and one to release it, and a place where threads wait.
 // Source:  Heap Layers, Table 1: LockedHeap.
@@ -30,10 +32,10 @@ concept LockType = std::default_initializable<L> && requires(L &lock) {
 
 /// A lock of the kit as a type that is made without an argument. The default rank lets a heap below take locks, too,
 /// as one that several heaps share does: Compose<MmapHeap, Bump<>, Locked<>, Unique<>, Freelist, Locked<>>.
-template <sync::Rank R = sync::Rank::composed>
-class CAIRN_BY_CHECKS RankedLock : public sync::Lock {
+template <sync::Rank R = sync::Rank::composed, class L = sync::Lock>
+class CAIRN_BY_CHECKS RankedLock : public L {
 public:
-    constexpr RankedLock() : Lock(R) {}
+    constexpr RankedLock() : L(R) {}
 };
 
 /// A lock that the forking thread can hold during the fork. A heap with such a lock can be held, too.
