@@ -5,14 +5,11 @@
 # The lists are tools/packages-*.txt: one package a line, # starts a comment. a|b: either, as releases of Debian have one
 # or the other.
 set -eu
-tools=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+CDPATH='' cd -- "$(dirname -- "$0")"
 case ${1-} in
-run) lists=$tools/packages-run.txt ;;
-bench) lists="$tools/packages-run.txt $tools/packages-bench.txt $tools/packages-bench-programs.txt" ;;
-test)
-    lists="$tools/packages-run.txt $tools/packages-bench.txt $tools/packages-test.txt"
-    lists="$lists $tools/packages-real-programs.txt"
-    ;;
+run) lists='packages-run.txt' ;;
+bench) lists='packages-run.txt packages-bench.txt packages-bench-programs.txt' ;;
+test) lists='packages-run.txt packages-bench.txt packages-test.txt packages-real-programs.txt' ;;
 *) echo "usage: $0 run|bench|test" >&2 && exit 2 ;;
 esac
 

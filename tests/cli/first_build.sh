@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # ./cairn over a tiny project in place of this one: what is built when, after a configuration that failed, a build that was
-# interrupted, in a tree that was moved or copied, and by two at once, of whom one may be ./cairn test.
+# interrupted, in a tree that was moved or copied, and by two at once, of whom one may be ./cairn test. And that it says
+# which packages are missing.
 set -u
 : "${SOURCE_DIR:?the root of the source tree}"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-first-build.XXXXXX")
@@ -131,3 +132,16 @@ tree=$scratch/moved
 says "fourth a b mine"
 change moved
 says "moved a b none"
+
+# On a system without packages, for a user who may not install any.
+mkdir "$scratch/bin"
+printf '#!/bin/sh\nexit 1\n' | tee "$scratch/bin/dpkg-query" >"$scratch/bin/sudo"
+printf '#!/bin/sh\necho 1000\n' >"$scratch/bin/id"
+chmod +x "$scratch"/bin/*
+mkdir -p "$scratch/new tree/tools"
+cp "$SOURCE_DIR/tools/setup.sh" "$SOURCE_DIR"/tools/packages-*.txt "$scratch/new tree/tools"
+for what in run bench test; do
+    PATH=$scratch/bin:$PATH "$scratch/new tree/tools/setup.sh" $what >"$scratch/out" 2>&1
+    [ $? = 1 ] && [ "$(wc -l <"$scratch/out")" = 2 ] && grep -q '^    sudo apt-get install .* cmake' "$scratch/out" ||
+        fail "setup.sh $what on a system without packages: $(cat "$scratch/out")"
+done
