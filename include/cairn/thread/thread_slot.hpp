@@ -4,7 +4,8 @@
 // thread's heap (HeapRegistry), which the flagship uses.
 //
 // Adds:    thread_slot(), the calling thread's number: the lowest that no living thread has.
-// Needs:   pthread keys, by which a thread's end becomes known.
+// Needs:   pthread keys, by which a thread's end becomes known. A library with this code must not be unloaded
+//          (-z nodelete): a thread that ends would call what is gone.
 // Keeps:   while a thread lives no other thread has its number. A thread gives its number back in the last round but
 //          one of its keys' destructors. The next thread with that number gets the table entries with it, and sees
 //          everything that the former thread did with them.
