@@ -6,7 +6,8 @@
 //          it has exactly the capabilities of the heap below.
 // Needs:   a heap; a lock with lock and unlock that is made without an argument.
 // Keeps:   every operation runs with the lock held. The heap is a private member, and each operation is listed here:
-//          one that is not listed can not be called, so none bypasses the lock.
+//          one that is not listed can not be called, so none bypasses the lock. So getSize is not static, and the heap
+//          is no SelfSizedHeap, whatever the heap below is.
 // Threads: any of one process: who waits for the default lock sleeps where only its own process wakes it. A heap in
 //          memory that processes share, at the same address in each, needs a lock whose threads do not sleep, such as
 //          RankedLock<sync::Rank::composed, sync::BoundedSpinLock<>>.
