@@ -43,7 +43,7 @@ def read(arguments, description):
     add("--timeout", type=seconds, metavar="SECONDS",
         help="when a run counts as hung (10 times its reference run, at least %d s)" % series.LEAST_TIMEOUT)
     add("-o", "--output", "--json", dest="output", type=named, metavar="FILE",
-        help="where all results go, as JSON (%s/DATE-TIME.json)" % os.path.relpath(places.results_folder()))
+        help="where all results go, as JSON (%s/DATE-TIME-PROCESS.json)" % os.path.relpath(places.results_folder()))
     add("--compare", type=named, metavar="OLD.json", help="besides, what has changed since those results")
     add("--show", type=named, metavar="FILE.json", help="run nothing: the tables of earlier results")
     add("--markdown", action="store_true", help="the tables as Markdown, for a page")

@@ -2,6 +2,7 @@
 """Where things are: in a build tree of these sources, or installed beside the program `cairn`."""
 import glob
 import os
+import time
 
 LAB = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Of the source tree, or the folder of an installed lab.
@@ -38,3 +39,9 @@ def results_folder():
         return os.path.join(LAB, "results", "local")
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "cairn", "bench")
+
+
+def unnamed_results(started):
+    """The file of results that nobody gave a name. Another run may have started in the same second."""
+    name = "%s-%d.json" % (time.strftime("%Y%m%d-%H%M%S", time.localtime(started)), os.getpid())
+    return os.path.join(results_folder(), name)

@@ -32,8 +32,7 @@ class Session:
         self.left_out, self.unwritten = 0, False
         self.constant = {"machine": machine.facts(), "cairn": describe.cairn(options.build),
                          "allocators": [describe.allocator(allocator) for allocator in chosen]}
-        self.path = options.output or os.path.join(
-            places.results_folder(), time.strftime("%Y%m%d-%H%M%S.json", time.localtime(self.started)))
+        self.path = options.output or places.unnamed_results(self.started)
 
     def run(self):
         kinds = [kind for kind in self.options.extras if not self.lacks(kind)]

@@ -4,6 +4,7 @@ arithmetic is right. That every workload runs: workloads_test.py."""
 import contextlib
 import io
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -390,6 +391,11 @@ class Figures(unittest.TestCase):
             results.write(link, {})
             self.assertTrue(os.path.islink(link))
             self.assertEqual(sorted(os.listdir(folder)), ["link", "r.json"])
+
+    def test_two_runs_of_one_second_have_a_file_each(self):
+        started = time.time()
+        with multiprocessing.get_context("fork").Pool(1) as other:
+            self.assertNotEqual(other.apply(places.unnamed_results, (started,)), places.unnamed_results(started))
 
     def test_results_are_whole_or_absent(self):
         with tempfile.TemporaryDirectory() as folder:
