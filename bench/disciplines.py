@@ -14,6 +14,7 @@ from dataclasses import dataclass
 sys.dont_write_bytecode = True
 
 from lib import allocators, measure, places, report  # noqa: E402
+from lib.choice import positive  # noqa: E402
 from lib.entry import Parser, complain, enter  # noqa: E402
 
 # The first one is what the others are compared with.
@@ -84,7 +85,7 @@ def read_arguments(arguments):
     parser.add_argument("--allocators", default="glibc,cairn", metavar="LIST",
                         help="for the variant that uses malloc: names, paths or NAME=PATH.so (glibc,cairn)")
     parser.add_argument("--workloads", default=",".join(VARIANTS), metavar="LIST", help="of: " + ", ".join(VARIANTS))
-    parser.add_argument("--scale", type=int, default=100, metavar="PERCENT",
+    parser.add_argument("--scale", type=positive, default=100, metavar="PERCENT",
                         help="how much of the work peak memory is taken of (100)")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR", help="the build to take programs from")
     return parser.parse_args(arguments)

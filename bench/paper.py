@@ -9,6 +9,7 @@ import time
 sys.dont_write_bytecode = True
 
 from lib import machine, outputs, places, results  # noqa: E402
+from lib.choice import positive  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
 from papers import form, heap_layers, hoard, lkmalloc, nbmalloc, wen_deng  # noqa: E402
 from papers.lab import Lab, Missing  # noqa: E402
@@ -22,14 +23,11 @@ def read_arguments(arguments):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="see --list")
     parser.add_argument("--list", action="store_true", help="say what tables there are")
     parser.add_argument("--quick", action="store_true", help="little work, once: does everything run?")
-    parser.add_argument("--repeat", type=int, metavar="N", help="interleaved repetitions of times (5; with --quick 1)")
+    parser.add_argument("--repeat", type=positive, metavar="N", help="interleaved repetitions of times (5; with --quick 1)")
     parser.add_argument("-o", "--output", type=named, metavar="FILE", help="complete results, as JSON")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR",
                         help="the build to take programs and libraries from (build/release)")
-    options = parser.parse_args(arguments)
-    if options.repeat is not None and options.repeat < 1:
-        parser.error("--repeat: at least 1")
-    return options
+    return parser.parse_args(arguments)
 
 
 def listing():

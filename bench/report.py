@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import inputs, outputs, places  # noqa: E402
+from lib.choice import positive  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
 from lib.outputs import Unusable  # noqa: E402
 
@@ -21,14 +22,11 @@ def read_arguments(arguments):
     parser = Parser(prog="cairn report", description=__doc__)
     parser.add_argument("file", type=named, help="what `cairn trace`, `cairn replay --json` or `cairn bench` has written")
     parser.add_argument("-o", "--output", type=named, metavar="PAGE.html", required=True, help="the page to write")
-    parser.add_argument("--process", type=int, metavar="N",
+    parser.add_argument("--process", type=positive, metavar="N",
                         help="of a trace: which process (the one with the most calls)")
     parser.add_argument("--build", default=places.default_build(), metavar="DIR",
                         help="where the program cairn is, for traces (build/release)")
-    options = parser.parse_args(arguments)
-    if options.process is not None and options.process < 1:
-        parser.error("--process: must be at least 1")
-    return options
+    return parser.parse_args(arguments)
 
 
 def trace_figures(path, process, build):

@@ -16,9 +16,12 @@ def comma_list(text):
 
 
 def positive(text):
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
+        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return value
 
 

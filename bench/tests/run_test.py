@@ -151,6 +151,14 @@ class Choice(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("nonsense", run.stderr)
 
+    def test_what_is_no_amount(self):
+        for script, *words in (("run.py", "--repeat", "0"), ("run.py", "--scale", "nan"), ("run.py", "--threads", "2,a"),
+                               ("disciplines.py", "--scale", "0"), ("paper.py", "hoard-4", "--repeat", "-1"),
+                               ("report.py", "no.trace", "-o", "no.html", "--process", "x")):
+            run = subprocess.run([sys.executable, os.path.join(workloads.HERE, script), *words], capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1), (script, run.stderr))
+            self.assertIn("must be a whole number", run.stderr)
+
     def test_an_empty_name_of_a_file(self):
         for option in "--show", "--compare", "--json":
             run, _ = bench("--workloads", "nonsense", option, "")
