@@ -16,7 +16,11 @@ namespace cairn::platform {
 
 inline std::uintptr_t thread_id() {
     static thread_local constinit char place __attribute__((tls_model("initial-exec"))) = 0;
-    return reinterpret_cast<std::uintptr_t>(&place);
+    auto id = reinterpret_cast<std::uintptr_t>(&place);
+    // From here on a number. g++ 16 makes one relocation of an address and what is added to it, as a hash does, also
+    // where that does not fit into 32 bits.
+    asm("" : "+r"(id));
+    return id;
 }
 
 } // namespace cairn::platform
