@@ -200,7 +200,7 @@ TEST_F(PlacesTest, RandomMovesKeepEachInExactlyOneList) {
         set_live(s, std::array{0u, 1u, 33u, 63u, capacity}[random() % 5]);
         places_.put(s);
         if (step % 100 == 0) {
-            places_.set_full_aside(random() % 3);
+            places_.set_full_aside(static_cast<unsigned>(random() % 3));
         }
         ASSERT_EQ(s->place, s->live() == 0          ? Place::empty
                             : s->live() == capacity ? Place::full
