@@ -41,15 +41,31 @@ CAIRN_EXPORT void *mallocx(size_t size, int flags) {
     return p;
 }
 
+/// The usable bytes of a block of mallocx or rallocx, or fewer where it is longer by what its place leaves (cache
+/// colouring) or by what it had before; 0 for one that no machine has.
+CAIRN_EXPORT size_t nallocx(size_t size, int flags) {
+    const size_t alignment = alignment_of(flags);
+    if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) {
+        return 0;
+    }
+    return process_heap::heap.serves_from_superblock(size, alignment)
+               ? Classes::size_of(Classes::aligned_class_of(size, alignment))
+               : cairn::align_up(size, cairn::platform::cache_line);
+}
+
+/// Zeroed bytes are those behind the block's former end. What lies before it and in the new block comes along, also
+/// beyond `size`: a program that asks for zeros each time reads it later, when the block grows where it is.
 CAIRN_EXPORT void *rallocx(void *p, size_t size, int flags) {
     const size_t before = process_heap::heap.getSize(p), alignment = alignment_of(flags);
     void *to = p;
-    if (alignment <= sizeof(void *)) {
+    if (alignment <= sizeof(void *) && ((flags & zeroed) == 0 || size > before)) {
         to = process_heap::heap.reallocate(p, size != 0 ? size : 1);
-    } else if (!cairn::is_aligned(p, alignment) || !process_heap::heap.stays(before, size)) {
+    } else if (!cairn::is_aligned(p, alignment) || !process_heap::heap.stays(before, size) ||
+               before < nallocx(size, flags)) {
         to = process_heap::heap.memalign(alignment, size);
         if (to != nullptr) {
-            std::memcpy(to, p, size < before ? size : before);
+            const size_t after = process_heap::heap.getSize(to);
+            std::memcpy(to, p, after < before ? after : before);
             process_heap::heap.free(p);
         }
     }
@@ -73,18 +89,6 @@ CAIRN_EXPORT void dallocx(void *p, int) {
 }
 CAIRN_EXPORT void sdallocx(void *p, size_t, int) {
     process_heap::heap.free(p);
-}
-
-/// The usable bytes of a block of mallocx, or fewer where it is large, by what its place leaves (cache colouring); 0
-/// for one that no machine has.
-CAIRN_EXPORT size_t nallocx(size_t size, int flags) {
-    const size_t alignment = alignment_of(flags);
-    if (size > PTRDIFF_MAX || alignment > PTRDIFF_MAX) {
-        return 0;
-    }
-    return process_heap::heap.serves_from_superblock(size, alignment)
-               ? Classes::size_of(Classes::aligned_class_of(size, alignment))
-               : cairn::align_up(size, cairn::platform::cache_line);
 }
 
 } // extern "C"

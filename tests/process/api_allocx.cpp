@@ -54,7 +54,7 @@ void one(std::size_t size, int lg_alignment, int flags) {
         p = static_cast<unsigned char *>(rallocx(p, to, flags | lg_alignment));
         CHECK(p != nullptr && reinterpret_cast<std::uintptr_t>(p) % alignment == 0);
         usable = malloc_usable_size(p);
-        CHECK(usable >= to);
+        CHECK(usable >= to && usable >= nallocx(to, flags | lg_alignment));
         const std::size_t kept = before < to ? before : to;
         CHECK(holds(p, 0, kept, 1));
         CHECK(flags == 0 || usable <= before || holds(p, before, usable, 0));
@@ -63,10 +63,43 @@ void one(std::size_t size, int lg_alignment, int flags) {
     size % 2 == 0 ? dallocx(p, 0) : sdallocx(p, 1, lg_alignment);
 }
 
+/// A block that lies well by chance is not kept where it is shorter than nallocx says.
+void long_enough_for_its_alignment() {
+    for (int i = 0; i < 8; ++i) { // every second one lies at a multiple of 8 KiB
+        void *const p = rallocx(mallocx(4096, 12), 4096, 13);
+        CHECK(malloc_usable_size(p) >= nallocx(4096, 13));
+        std::memset(p, 1, nallocx(4096, 13));
+    }
+}
+
+/// A program that asks for zeros each time finds zeros in every byte that it did not write, whichever way the size
+/// goes: rallocx clears from the former end of the block on, so what lies before it has to come along.
+void zeros_come_along(std::size_t first, std::size_t second, int lg_alignment) {
+    auto *p = static_cast<unsigned char *>(mallocx(first, zeroed | lg_alignment));
+    p[0] = 1;
+    dirty(second);
+    void *const dirtied = opaque(mallocx(second, lg_alignment));
+    std::memset(dirtied, 0xff, malloc_usable_size(dirtied));
+    dallocx(dirtied, 0);
+    p = static_cast<unsigned char *>(rallocx(p, second, zeroed | lg_alignment));
+    const std::size_t third = malloc_usable_size(p);
+    p = static_cast<unsigned char *>(rallocx(p, third, zeroed | lg_alignment));
+    CHECK(p[0] == 1 && holds(p, 1, third, 0));
+    dallocx(p, 0);
+}
+
 } // namespace
 
 int main() {
     CHECK(mallocx != nullptr && nallocx != nullptr);
+    long_enough_for_its_alignment();
+    zeros_come_along(1, 2, 0);
+    zeros_come_along(1, 2, 6);
+    zeros_come_along(1, 2, 12);
+    zeros_come_along(1, 2, 17);
+    zeros_come_along(100, 20, 0);
+    zeros_come_along(300000, 70001, 0);
+    zeros_come_along(300000, 70001, 12);
     for (const std::size_t size : {1, 8, 9, 100, 4000, 9000, 65536, 65537, 300000}) {
         for (const int lg_alignment : {0, 3, 4, 6, 12}) {
             one(size, lg_alignment, 0);
