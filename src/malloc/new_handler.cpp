@@ -9,7 +9,8 @@
 extern "C" {
 [[gnu::weak]] std::new_handler cxx_get_new_handler() noexcept asm("_ZSt15get_new_handlerv");
 }
-asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch");
+// clang's code for the end of a noexcept function calls std::terminate.
+asm(".weak __gxx_personality_v0, __cxa_begin_catch, __cxa_end_catch, _ZSt9terminatev");
 
 namespace cairn {
 
