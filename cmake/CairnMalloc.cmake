@@ -39,6 +39,11 @@ target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_handler.cpp"
   PROPERTIES COMPILE_OPTIONS -fexceptions)
 
+# A program's own operator new and delete are called, also where a distribution asks g++ to take the library's for the only
+# ones. clang would export functions of the C++ library then.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/malloc/new_delete.cpp"
+  PROPERTIES COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fsemantic-interposition>)
+
 # A shared library that can be preloaded as the malloc of any program.
 # The compiler's driver would add libstdc++ and libgcc_s: the C library and the compiler's own static helpers
 # are all that a malloc may need. Unloading a malloc that has handed out blocks can only crash, hence nodelete.

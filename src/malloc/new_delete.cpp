@@ -165,11 +165,12 @@ using std::nothrow_t;
 using std::size_t;
 
 // Weak in the archive: a program that is linked with it may define some forms itself. Not weak in the shared library,
-// where the loader prefers the program's forms anyway: valgrind does not replace weak functions.
+// where the loader prefers the program's forms anyway: valgrind does not replace weak functions. Nor are they inlined
+// into each other there, which clang would do although a program may replace them.
 #if defined(CAIRN_ARCHIVE)
 #define CAIRN_REPLACEABLE CAIRN_EXPORT [[gnu::weak]]
 #else
-#define CAIRN_REPLACEABLE CAIRN_EXPORT
+#define CAIRN_REPLACEABLE CAIRN_EXPORT CAIRN_NOINLINE
 #endif
 
 CAIRN_REPLACEABLE void *operator new(size_t size) {
