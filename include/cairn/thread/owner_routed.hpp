@@ -131,7 +131,8 @@ public:
             }
             before = this->size_of(found, p, "realloc of");
         }
-        return stays(before, size) ? p : move(p, before, size);
+        const std::size_t needed = size > Classes::size_of(0) ? size : Classes::size_of(0);
+        return stays(before, needed) ? p : move(p, before, size);
     }
 
 private:
@@ -148,8 +149,7 @@ private:
         if (void *const same = resize(found, p, before, size)) {
             return same;
         }
-        void *const to =
-            stays(before, size) ? p : move(p, before, size); // one that stays is not worth a copy
+        void *const to = stays(before, size) ? p : move(p, before, size); // not worth a copy if it stays
         // Out of memory: what malloc has given up may have lain behind the block.
         return to != nullptr ? to : resize(found, p, before, size);
     }
