@@ -27,6 +27,11 @@ if(CAIRN_WERROR)
   target_compile_options(cairn_warnings INTERFACE -Werror)
 endif()
 
+# Each call of the malloc family that is written is made. Compilers know what these functions do: they drop a pair of malloc and
+# free, take a block that nobody looks at for there, and make a calloc of a malloc and a memset.
+set(cairn_every_call -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -fno-builtin-aligned_alloc
+    -fno-builtin-memalign -fno-builtin-posix_memalign)
+
 # Counts what runs (tests/long/coverage.sh). The counters are a mapped file: a process that is stopped leaves them. Programs
 # of one shape would share a file; those with CAIRN_NOT_COUNTED have none.
 if(CAIRN_COVERAGE)

@@ -28,11 +28,10 @@ target_compile_options(cairn_malloc_options INTERFACE
   # As it is, whatever else is optimized at link time: new_handler.cpp makes symbols weak by assembly, which such a link keeps
   # apart from the code, and the archive is for any linker.
   -fno-lto
-  # The C++ library's assertions, which distributions ask for, would call into it.
-  -Wp,-U_GLIBCXX_ASSERTIONS
-  # Inside the malloc these are definitions: malloc + memset must not become a call of calloc, and so on.
-  -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
-  -fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign)
+  # The C++ library's assertions, which distributions ask for, would call into it. Since g++ 15 it has them also where nothing is
+  # optimized.
+  -Wp,-U_GLIBCXX_ASSERTIONS -D_GLIBCXX_NO_ASSERTIONS
+  ${cairn_every_call})
 target_link_libraries(cairn_malloc_options INTERFACE cairn_kit cairn_warnings)
 
 # What is the program's may throw; see there.

@@ -4,9 +4,8 @@
 
 file(GLOB replay_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/replay/*.cpp")
 add_executable(cairn_replay ${replay_sources})
-# Each call of the malloc family is to be made, and what the program itself needs is no memory from it.
-target_compile_options(cairn_replay PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics
-  -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free -fno-builtin-posix_memalign)
+# What the program itself needs is no memory from malloc.
+target_compile_options(cairn_replay PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics ${cairn_every_call})
 target_link_options(cairn_replay PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,now)
 target_link_libraries(cairn_replay PRIVATE cairn_kit cairn_warnings ${CMAKE_DL_LIBS})
 set_target_properties(cairn_replay PROPERTIES OUTPUT_NAME cairn-replay

@@ -184,7 +184,7 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$scratch"
     cp /bin/true "$scratch/able"
     other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$cairn" "$@"; }
-    if other --version >/dev/null 2>&1 && python3 -c 'import os, struct, sys
+    if other run -- true >/dev/null 2>&1 && python3 -c 'import os, struct, sys
 os.setxattr(sys.argv[1], "security.capability", struct.pack("<5I", 0x2000001, 1, 0, 0, 0))' "$scratch/able" 2>/dev/null; then
         ends 0 run -- "$scratch/able" && silent
         other run -- "$scratch/able" 2>"$scratch/err" || fail "capabilities: status $?"

@@ -39,7 +39,7 @@ inline bool is_sparse(const void *p, std::size_t bytes) {
 
 /// The bytes of resident pages in a range of 64 KiB at most; all of them where that cannot be found out.
 inline std::size_t resident_bytes(const void *p, std::size_t bytes) {
-    unsigned char in_memory[64_KiB / smallest_page];
+    unsigned char in_memory[64_KiB / smallest_page]{};
     if (failed(raw_syscall(SYS_mincore, static_cast<long>(address_of(p)), static_cast<long>(bytes),
                            static_cast<long>(address_of(in_memory))))) {
         return bytes;

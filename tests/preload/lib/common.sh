@@ -136,6 +136,7 @@ started_programs() {
             program = substr($0, RSTART + RLENGTH)
             sub(/.*\//, "", program)
             sub(/^-/, "", program)
+            sub(/^[a-z0-9_]+-linux-gnu-/, "", program)
             print program, mapped
             mapped = "no"
         }' "$scratch"/cairn.loader/*
