@@ -120,6 +120,11 @@ TEST(Routes, ABlockThatIsHalfFullStays) {
         EXPECT_NE(shorter, p) << size;
         heap->free(shorter);
     }
+    void *const shortest = heap->malloc(1);
+    for (std::size_t size = heap->getSize(shortest); size > 0; --size) {
+        ASSERT_EQ(heap->reallocate(shortest, size), shortest) << size;
+    }
+    heap->free(shortest);
     heap->detach();
 }
 

@@ -131,8 +131,8 @@ public:
             }
             before = this->size_of(found, p, "realloc of");
         }
-        const std::size_t needed = size > Classes::size_of(0) ? size : Classes::size_of(0);
-        return stays(before, needed) ? p : move(p, before, size);
+        const bool no_shorter = before == Classes::size_of(0) && size < before; // is there in any class
+        return no_shorter || stays(before, size) ? p : move(p, before, size);
     }
 
 private:
