@@ -131,14 +131,14 @@ public:
 
 private:
     /// Runs that the kernel refuses, out of the lists while other runs are purged. Of several in a row every second one
-    /// is twice as long as the one before, so that a long locked range takes few calls, and a slot between two with
-    /// locked pages is found.
+    /// is longer and longer, so that a long locked range takes few calls; the others are a slot each, so that one
+    /// between two with locked pages is found.
     struct LeftAside {
         LineList runs;
         std::size_t slots = 0;
         unsigned in_a_row = 0;
 
-        unsigned next_length() const { return 1u << in_a_row / 2; }
+        unsigned next_length() const { return in_a_row % 2 == 0 ? 1 : 1u << (in_a_row + 1) / 2; }
         /// The last one, until a run was purged: memory next to it is tried before other memory.
         OwnerLine *last() const { return in_a_row != 0 ? runs.front() : nullptr; }
         void add(OwnerLine *run) {
