@@ -2,29 +2,14 @@
 //
 // A burst of 512 MiB, small, large and huge blocks, is freed; a little more than a second later, without any
 // call in between, no more than 32 MiB are resident. The same in a process that has huge blocks only.
-#include "process_test.hpp"
+#include "linked_blocks.hpp"
 
 #include <sys/wait.h>
 
 using namespace process_test;
 
 static void burst(std::size_t total, std::size_t size) {
-    struct Node {
-        Node *next;
-    };
-    Node *list = nullptr;
-    for (std::size_t bytes = 0; bytes < total; bytes += size) {
-        auto *const node = static_cast<Node *>(malloc(size));
-        CHECK(node != nullptr);
-        std::memset(static_cast<void *>(node), 1, size);
-        node->next = list;
-        list = node;
-    }
-    while (list != nullptr) {
-        Node *const node = list;
-        list = node->next;
-        free(node);
-    }
+    free_list(allocate_list(total, size));
 }
 
 static void goes_back(const char *what) {

@@ -4,36 +4,12 @@
 // more: a second later no more than 32 MiB are resident, though it has no helper thread. One that goes on with bursts
 // has got one. And one whose parent has but small blocks, all of a thread that the child has not got, and that never
 // allocates, gives that back as well.
-#include "process_test.hpp"
+#include "linked_blocks.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 using namespace process_test;
-
-struct Node {
-    Node *next;
-};
-
-static Node *burst(std::size_t total, std::size_t size) {
-    Node *list = nullptr;
-    for (std::size_t bytes = 0; bytes < total; bytes += size) {
-        auto *const node = static_cast<Node *>(malloc(size));
-        CHECK(node != nullptr);
-        std::memset(static_cast<void *>(node), 1, size);
-        node->next = list;
-        list = node;
-    }
-    return list;
-}
-
-static void free_all(Node *list) {
-    while (list != nullptr) {
-        Node *const node = list;
-        list = node->next;
-        free(node);
-    }
-}
 
 static constexpr std::size_t sizes[] = {100, 5000, 500 * KiB, 32 * MiB};
 static Node *lists[2][4];
@@ -54,7 +30,7 @@ static void frees_all() {
     alarm(hang_limit);
     for (auto &thread : lists) {
         for (Node *list : thread) {
-            free_all(list);
+            free_list(list);
         }
     }
     sleeps("what was inherited is freed");
@@ -64,7 +40,7 @@ static void frees_all() {
 static void frees_and_goes_on() {
     frees_all();
     for (int i = 0; i < 3; ++i) {
-        free_all(burst(128 * MiB, 5000));
+        free_list(allocate_list(128 * MiB, 5000));
     }
     CHECK(threads() == 2);
     sleeps("bursts of the child's own");
@@ -85,21 +61,21 @@ static void in_a_child(void (*does)()) {
 int main() {
     alarm(hang_limit);
     in_threads(1, [](unsigned) {
-        lists[1][0] = burst(128 * MiB, sizes[0]);
-        lists[1][1] = burst(128 * MiB, sizes[1]);
+        lists[1][0] = allocate_list(128 * MiB, sizes[0]);
+        lists[1][1] = allocate_list(128 * MiB, sizes[1]);
     });
     in_a_child(frees_all);
-    free_all(lists[1][0]);
-    free_all(lists[1][1]);
+    free_list(lists[1][0]);
+    free_list(lists[1][1]);
     for (unsigned i = 0; i < 4; ++i) {
-        lists[0][i] = burst(64 * MiB, sizes[i]);
+        lists[0][i] = allocate_list(64 * MiB, sizes[i]);
     }
     static pthread_barrier_t barrier;
     pthread_barrier_init(&barrier, nullptr, 2);
     in_threads(2, [](unsigned who) {
         if (who == 0) {
             for (unsigned i = 0; i < 4; ++i) {
-                lists[1][i] = burst(64 * MiB, sizes[i]);
+                lists[1][i] = allocate_list(64 * MiB, sizes[i]);
             }
         }
         pthread_barrier_wait(&barrier);

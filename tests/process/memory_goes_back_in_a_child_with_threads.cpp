@@ -2,7 +2,7 @@
 //
 // In the child of a fork, whose memory does not grow and which so has no helper thread, one thread frees what another
 // has allocated, and both sleep: a second later no more than 32 MiB are resident.
-#include "process_test.hpp"
+#include "linked_blocks.hpp"
 
 #include <sys/wait.h>
 
@@ -10,30 +10,17 @@ using namespace process_test;
 
 namespace {
 
-struct Node {
-    Node *next;
-};
-
 constexpr std::size_t total = 200 * MiB;
 Node *list;
 pthread_barrier_t barrier;
 
 void allocate(std::size_t size) {
-    for (std::size_t bytes = 0; bytes < total; bytes += size) {
-        auto *const node = static_cast<Node *>(malloc(size));
-        CHECK(node != nullptr);
-        std::memset(static_cast<void *>(node), 1, size);
-        node->next = list;
-        list = node;
-    }
+    list = allocate_list(total, size, list);
 }
 
 void free_all() {
-    while (list != nullptr) {
-        Node *const node = list;
-        list = node->next;
-        free(node);
-    }
+    free_list(list);
+    list = nullptr;
 }
 
 void sleeps() {

@@ -131,7 +131,7 @@ public:
             }
             before = this->size_of(found, p, "realloc of");
         }
-        const bool no_shorter = before == Classes::size_of(0) && size < before; // is there in any class
+        const bool no_shorter = before == Classes::size_of(0) && size < before; // no class has any
         return no_shorter || stays(before, size) ? p : move(p, before, size);
     }
 
