@@ -148,7 +148,7 @@ struct LongSpares {
     }
     void thread(unsigned i) { i < third ? put(place[i], &runs[i]) : have(spares.give_up(place[0])); }
     void finish() {
-        const std::size_t lie = spares.sum().bytes;
+        const std::size_t lie = spares.bytes();
         model::check(lie <= SpareRuns::long_slots * slot_size, "more lies there than may");
         model::check(lie <= spares.long_room(), "something lies there that has no room");
         model::outcome(lie > span_of(&runs[third]) ? "one" : "none");

@@ -45,16 +45,14 @@ public:
     }
 
     /// In the child of a fork: forgets all blocks, then counts the live ones. What was free, and kept for the next
-    /// block of its thread, has another use. Whether the block is live.
+    /// block of its thread, has another use.
     void forget() { count_.store(0, std::memory_order_relaxed); }
-    bool recount(Segment &segment, unsigned slot) {
+    void recount(Segment &segment, unsigned slot) {
         OwnerLine *const run = &segment.owner_lines[slot];
-        const bool is_live = segment.large_block(slot) != Segment::dead;
         count_.fetch_add(run->offered, std::memory_order_relaxed);
-        if (!is_live) {
+        if (segment.large_block(slot) == Segment::dead) {
             end(run);
         }
-        return is_live;
     }
 
 private:

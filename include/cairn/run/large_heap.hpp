@@ -15,8 +15,7 @@
 
 #include <cairn/run/huge_offers.hpp>
 #include <cairn/run/large_size.hpp>
-#include <cairn/run/live_runs.hpp>
-#include <cairn/run/run_heap.hpp>
+#include <cairn/run/large_statistics.hpp>
 #include <cairn/run/spare_runs.hpp>
 
 namespace cairn {
@@ -47,7 +46,6 @@ public:
         clean = run.clean;
         offers_.begin(runs_.space(), run);
         spares_.note(heap_number, run.first);
-        live_.add(run.first);
         Segment *const segment = Segment::of(run.first);
         const unsigned slot = segment->slot_of(run.first);
         segment->set_kinds(slot + 1, slots - 1, SlotKind::large_tail);
@@ -97,12 +95,11 @@ public:
     /// In the child of a fork of a process with several threads. The repair of the runs, after this, frees the spares.
     void repair_after_fork() {
         spares_.forget();
-        live_.forget();
         offers_.forget();
         runs_.for_each_segment([this](Segment &segment) {
             for (unsigned slot = metadata_slots; slot < segment.mapped_slots; ++slot) {
-                if (segment.kind(slot) == SlotKind::large && offers_.recount(segment, slot)) {
-                    live_.add(&segment.owner_lines[slot]);
+                if (segment.kind(slot) == SlotKind::large) {
+                    offers_.recount(segment, slot);
                 }
             }
         });
@@ -148,7 +145,6 @@ public:
             HugeOffers::shorten(first, slots);
             runs_.shorten(first, slots);
         }
-        live_.change(first, before);
         const std::size_t end_before = shift_of(first) + size_of(first);
         large_size::change(first, size);
         if (const std::size_t gone = large_size::drop_tail(first, end_before); gone != 0) {
@@ -159,10 +155,10 @@ public:
 
     template <class S>
     void statistics(S &out) const {
-        const LiveRuns::Sum kept = spares_.sum(), live = live_.sum().without(kept);
-        out.large_live = live.bytes;
+        const LargeCount live = count_large(runs_);
+        out.large_live = live.slots * slot_size;
         out.large_live_blocks = live.blocks;
-        out.free_dirty += kept.bytes;
+        out.free_dirty += spares_.bytes();
     }
 
 private:
@@ -173,7 +169,6 @@ private:
     /// Frees a run that is neither a block nor a spare any more; nothing for nullptr.
     void retire(OwnerLine *run) {
         if (run != nullptr) {
-            live_.remove(run);
             offers_.end(run);
             runs_.release(run);
         }
@@ -181,7 +176,6 @@ private:
 
     RunHeap &runs_;
     SpareRuns spares_;
-    LiveRuns live_; ///< blocks and spares
     HugeOffers offers_;
 };
 

@@ -12,7 +12,7 @@
 // Source:  docs/decisions/spare-runs.md.
 #pragma once
 
-#include <cairn/run/live_runs.hpp>
+#include <cairn/run/segment.hpp>
 
 #include <algorithm>
 
@@ -90,11 +90,11 @@ public:
     /// An upper bound of the bytes of all long spare runs. relaxed: a hint.
     std::size_t long_room() const { return long_slots_.load(std::memory_order_relaxed) * slot_size; }
 
-    LiveRuns::Sum sum() const {
-        LiveRuns::Sum all;
+    /// The bytes of all spare runs. A hint.
+    std::size_t bytes() const {
+        std::size_t all = 0;
         for (unsigned place = 0; place < places; ++place) {
-            all.blocks += slots(place) != 0;
-            all.bytes += slots(place) * slot_size;
+            all += slots(place) * slot_size;
         }
         return all;
     }
