@@ -163,13 +163,12 @@ TEST_F(LargeHeapTest, ALongRunWaitsWhereItIsFreedInTurn) {
     EXPECT_EQ(malloc(1), first);
     EXPECT_EQ(heap_.spares(), size) << "it will be back";
     EXPECT_EQ(heap_.free(first, 1), Freed::kept) << "where its room is";
-    EXPECT_FALSE(heap_.make_fit_used_run(6_MiB, 16)) << "for which it is given up";
+    EXPECT_EQ(heap_.malloc_used(6_MiB, 16, 1), nullptr) << "for which it is given up";
     EXPECT_EQ(heap_.spares(), 0u);
     EXPECT_FALSE(heap_.give_up_long_spares());
     EXPECT_EQ(malloc(1), first);
     EXPECT_EQ(heap_.free(first, 1), Freed::kept);
-    EXPECT_TRUE(heap_.make_fit_used_run(size, 16));
-    EXPECT_EQ(malloc(1), first);
+    EXPECT_EQ(line_of(heap_.malloc_used(size, 16, 1)), first) << "given up, it fits";
     EXPECT_EQ(heap_.give_up_spares(), 0u);
     EXPECT_EQ(heap_.spares(), 0u) << "room is given up while the block is live";
     EXPECT_EQ(heap_.free(first, 1), Freed::kept);
@@ -341,14 +340,17 @@ TEST_F(LargeHeapTest, CleanMemoryIsZeroAndUsedMemoryIsNotCalledSo) {
     EXPECT_EQ(third.p[1000], 0);
 }
 
-TEST_F(LargeHeapTest, KnowsWhetherABlockFitsIntoUsedMemory) {
-    EXPECT_FALSE(heap_.make_fit_used_run(300_KiB, 1)) << "there is none";
+TEST_F(LargeHeapTest, ABlockInUsedMemoryIsThereOnlyIfOneFits) {
+    EXPECT_EQ(heap_.malloc_used(300_KiB, 1), nullptr) << "there is none";
     const Block block = malloc(300_KiB);
-    EXPECT_FALSE(heap_.make_fit_used_run(300_KiB, 1));
+    EXPECT_EQ(heap_.malloc_used(300_KiB, 1), nullptr);
     free(block.line);
-    EXPECT_TRUE(heap_.make_fit_used_run(320_KiB, 1));
-    EXPECT_FALSE(heap_.make_fit_used_run(321_KiB, 1)) << "a slot more";
-    EXPECT_FALSE(heap_.make_fit_used_run(300_KiB, 1_MiB)) << "not at such a place";
+    EXPECT_EQ(heap_.malloc_used(321_KiB, 1), nullptr) << "a slot more";
+    EXPECT_EQ(heap_.malloc_used(300_KiB, 1_MiB), nullptr) << "not at such a place";
+    const void *const again = heap_.malloc_used(320_KiB, 1);
+    EXPECT_EQ(line_of(again), block.line);
+    EXPECT_EQ(LargeHeap::size_of(block.line), 320_KiB);
+    expect_live(320_KiB, 1);
 }
 
 TEST_F(LargeHeapTest, ABlockIsFreedOnce) {

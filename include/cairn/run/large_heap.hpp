@@ -38,19 +38,20 @@ public:
     /// largest_alignment. `heap_number`: the number of the thread's heap, which gives its home stripe.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean,
                  unsigned heap_number = SpareRuns::no_heap) {
-        const unsigned slots = large_size::slots_for(size), home = RunHeap::home_of(heap_number);
-        const Run run = runs_.allocate(slots, slots_of_alignment(alignment), RunHeap::Touched::now, home);
-        if (run.first == nullptr) {
-            return nullptr;
-        }
+        const Run run = runs_.allocate(large_size::slots_for(size), slots_of_alignment(alignment),
+                                       RunHeap::Touched::now, RunHeap::home_of(heap_number));
         clean = run.clean;
-        offers_.begin(runs_.space(), run);
-        spares_.note(heap_number, run.first);
-        Segment *const segment = Segment::of(run.first);
-        const unsigned slot = segment->slot_of(run.first);
-        segment->set_kinds(slot + 1, slots - 1, SlotKind::large_tail);
-        segment->set_kinds(slot, 1, SlotKind::large);
-        return large_size::begin(run.first, size, alignment);
+        return begin(run, size, alignment, heap_number);
+    }
+
+    /// A block in a dirty free run, or nullptr if none fits, for which long spare runs are freed.
+    void *malloc_used(std::size_t size, std::size_t alignment, unsigned heap_number = SpareRuns::no_heap) {
+        const unsigned slots = large_size::slots_for(size), home = RunHeap::home_of(heap_number);
+        Run run = runs_.allocate_used(slots, slots_of_alignment(alignment), home);
+        if (run.first == nullptr && give_up_long_spares()) {
+            run = runs_.allocate_used(slots, slots_of_alignment(alignment), home);
+        }
+        return begin(run, size, alignment, heap_number);
     }
 
     /// A block in the thread's spare run, if that has the length for `size`; otherwise nullptr. The memory is dirty.
@@ -66,13 +67,6 @@ public:
         }
         retire(spare);
         return nullptr;
-    }
-
-    /// Whether a dirty free run fits such a block; frees long spare runs if none does without them. A hint: other
-    /// threads allocate runs too.
-    bool make_fit_used_run(std::size_t size, std::size_t alignment) {
-        const unsigned slots = large_size::slots_for(size), to = slots_of_alignment(alignment);
-        return runs_.has_dirty(slots, to) || (give_up_long_spares() && runs_.has_dirty(slots, to));
     }
 
     /// An upper bound of the bytes in long spare runs.
@@ -164,6 +158,20 @@ public:
 private:
     static unsigned slots_of_alignment(std::size_t alignment) {
         return static_cast<unsigned>(alignment > slot_size ? alignment / slot_size : 1);
+    }
+
+    /// Makes a run a block; nullptr for none.
+    void *begin(const Run &run, std::size_t size, std::size_t alignment, unsigned heap_number) {
+        if (run.first == nullptr) {
+            return nullptr;
+        }
+        offers_.begin(runs_.space(), run);
+        spares_.note(heap_number, run.first);
+        Segment *const segment = Segment::of(run.first);
+        const unsigned slot = segment->slot_of(run.first);
+        segment->set_kinds(slot + 1, run.first->slots - 1u, SlotKind::large_tail);
+        segment->set_kinds(slot, 1, SlotKind::large);
+        return large_size::begin(run.first, size, alignment);
     }
 
     /// Frees a run that is neither a block nor a spare any more; nothing for nullptr.

@@ -23,10 +23,15 @@ public:
     /// The home stripe of a thread, by the number of its heap, which is 1 or more; 0 for a thread without a heap.
     static constexpr unsigned home_of(unsigned heap) { return heap == 0 ? 0 : (heap - 1) % RunStripes::most; }
 
+    /// A dirty free run of any stripe, the home stripe's before others'; none if none fits.
+    Run allocate_used(unsigned slots, unsigned alignment, unsigned home) {
+        return stripes_.take(slots, alignment, SlotKind::free_dirty, home);
+    }
+
     /// A run of `slots` <= longest_run at a multiple of `alignment` slots. Dirty runs of all stripes come before fresh
     /// ones, the home stripe before other stripes. The run of a large block may be mixed, at least half of it dirty.
     Run allocate(unsigned slots, unsigned alignment = 1, Touched touched = Touched::now, unsigned home = 0) {
-        Run run = stripes_.take(slots, alignment, SlotKind::free_dirty, home);
+        Run run = allocate_used(slots, alignment, home);
         if (run.first == nullptr && touched == Touched::now && slots > 1) {
             run = stripes_.take_mixed(slots, alignment, home);
         }

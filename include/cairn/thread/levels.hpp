@@ -45,10 +45,10 @@ public:
     RunHeap &runs() { return runs_; }
     LongBlocks<Global> &long_blocks() { return long_blocks_; }
 
-    /// Whether a block of a growth step or more would take more memory from the operating system than was ever taken. A
-    /// hint.
+    /// Whether a block of a growth step or more, for which malloc_used() has found no memory, would take more from the
+    /// operating system than was ever taken. A hint.
     bool would_grow(std::size_t size, std::size_t alignment) {
-        return size >= growth_step && !long_blocks_.is_there(size, alignment) && runs_.would_grow(size);
+        return size >= growth_step && long_blocks_.may_grow(size, alignment) && runs_.would_grow(size);
     }
 
     /// To call after each slow malloc, without a lock. Where touched memory has grown by a slot, visits heaps; true

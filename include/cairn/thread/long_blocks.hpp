@@ -25,16 +25,20 @@ public:
     constexpr LongBlocks(Global &global, LargeHeap &large, HugeHeap &huge)
         : global_(global), large_(large), huge_(huge) {}
 
-    /// Whether dirty memory lies free for such a block; makes a dirty run for it if that needs spare runs only. A
-    /// hint: other threads take memory too.
-    bool is_there(std::size_t size, std::size_t alignment) {
-        return is_huge(size, alignment) ? huge_.cached_bytes() >= size
-                                        : large_.make_fit_used_run(size, alignment);
+    /// Whether such a block may take memory that nothing has used yet, if malloc_used() has found none. A hint.
+    bool may_grow(std::size_t size, std::size_t alignment) const {
+        return !is_huge(size, alignment) || huge_.cached_bytes() < size;
     }
 
     /// The run that this thread has freed last, if it fits: for such a block memory does not grow. Else nullptr.
     void *malloc_spare(std::size_t size, std::size_t alignment, unsigned heap_number) {
         return large_.malloc_spare(size, alignment, heap_number);
+    }
+
+    /// A large block in dirty memory that lies free; nullptr if there is none, or for a huge block. Spare runs become
+    /// free for it.
+    void *malloc_used(std::size_t size, std::size_t alignment, unsigned heap_number = 0) {
+        return is_huge(size, alignment) ? nullptr : large_.malloc_used(or_one(size), alignment, heap_number);
     }
 
     /// Whether no block can be so long or so aligned, whatever is free.
@@ -45,10 +49,12 @@ public:
     /// A large or huge block. Sets `clean` if it reads as zero. `heap_number`: the number of the thread's heap; 0:
     /// none.
     void *malloc(std::size_t size, std::size_t alignment, bool &clean, unsigned heap_number = 0) {
-        size += size == 0; // a block of 0 bytes has an address of its own, too
+        if (void *const p = malloc_used(size, alignment, heap_number)) {
+            return p;
+        }
+        size = or_one(size);
         const bool huge = is_huge(size, alignment);
-        const bool keeps = global_.stock().empty_bytes() != 0 || large_.spares() != 0;
-        if (keeps && (huge || !large_.make_fit_used_run(size, alignment))) {
+        if (global_.stock().empty_bytes() != 0) {
             global_.make_room(SIZE_MAX);
         }
         void *p =
@@ -110,6 +116,8 @@ public:
     }
 
 private:
+    /// A block of 0 bytes has an address of its own, too.
+    static std::size_t or_one(std::size_t size) { return size + (size == 0); }
     static bool is_huge(std::size_t size, std::size_t alignment) {
         return size > LargeHeap::largest || alignment > LargeHeap::largest_alignment;
     }

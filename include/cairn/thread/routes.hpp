@@ -127,11 +127,15 @@ protected:
     }
     CAIRN_NOINLINE void *malloc_long_slow(std::size_t size, std::size_t alignment, bool &clean,
                                           unsigned heap_number) {
-        if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
-            threads_.give_empty(); // its dirty memory offsets the growth
+        auto &long_blocks = levels_.long_blocks();
+        void *p = long_blocks.malloc_used(size, alignment, heap_number);
+        if (p == nullptr) {
+            if (levels_.would_grow(size, alignment) && threads_.free_bytes() > Discipline::bins_step) {
+                threads_.give_empty(); // its dirty memory offsets the growth
+            }
+            p = long_blocks.malloc(size, alignment, clean, heap_number);
         }
-        void *p = levels_.long_blocks().malloc(size, alignment, clean, heap_number);
-        p = p != nullptr || !give_up_caches() ? p : levels_.long_blocks().malloc(size, alignment, clean);
+        p = p != nullptr || !give_up_caches() ? p : long_blocks.malloc(size, alignment, clean);
         handle_growth();
         return p;
     }
