@@ -78,7 +78,7 @@ def choose_allocators(given, build):
 def choose_cases(names, build, threads, scale):
     known = {workload.name: workload for workload in workloads.WORKLOADS}
     cases = []
-    every = [name for name, workload in known.items() if not isinstance(workload, workloads.ByChance)]
+    every = [name for name, workload in known.items() if not isinstance(workload, workloads.Several)]
     for name in every if names == ["all"] else dict.fromkeys(names):
         if name not in known:
             complain("no workload is called '%s'; there are %s" % (name, ", ".join(known)))

@@ -33,14 +33,30 @@ class Workload:
         return [Case(self.name, count, [*command, "--threads", str(count)]) for count in threads]
 
 
-class ByChance(Workload):
-    """A program of which each seed is another workload. Not among all: so many would outweigh the others."""
+class Several(Workload):
+    """A program that has several workloads in it. Not among all: so many would outweigh the others."""
+
+
+class ByChance(Several):
+    """Each seed is another workload."""
     SEEDS = range(1, 41)
 
     def cases(self, build, threads, scale):
         [any_of_them] = super().cases(build, threads, scale)
         return [Case("%s-%d" % (self.name, seed), None, [*any_of_them.command, "--seed", str(seed)], part_of=self.name)
                 for seed in self.SEEDS]
+
+
+class Patterns(Several):
+    """Each pattern is another workload."""
+    NAMES = ["stack", "queue", "scatter", "frame", "one-size", "mixed", "buffers", "pages", "pictures", "aligned", "map",
+             "hash", "cache", "texts", "words", "log", "documents", "graph", "objects", "growing", "matrices", "tasks",
+             "pipeline", "shared-table", "messages", "short-threads", "futures"]
+
+    def cases(self, build, threads, scale):
+        any_of_them = super().cases(build, threads, scale)
+        return [Case("%s-%s" % (self.name, name), case.threads, [*case.command, "--pattern", name], part_of=self.name)
+                for name in self.NAMES for case in any_of_them]
 
 
 WORKLOADS = [
@@ -75,6 +91,7 @@ WORKLOADS = [
     Workload("xalloc", "xalloc", threaded=False),
     Workload("obstack", "obstack", threaded=False),
     ByChance("chance", "chance", threaded=False),
+    Patterns("patterns", "patterns"),
     *real_programs.WORKLOADS,
 ]
 # What runs unless asked otherwise, for a first look.

@@ -46,6 +46,7 @@ LITTLE = {
     "xalloc": ["--high", "16"],
     "obstack": ["--functions", "2"],
     "chance": ["--cost", "1"],
+    "patterns": [],
 }
 # The others share the work out, and what is left over is not done.
 SAME_FOR_ANY_THREADS = {"barnes_hut", "bem", "requests"}
@@ -96,6 +97,18 @@ class Programs(unittest.TestCase):
         self.assertEqual([case.label for case in cases[:2]], ["chance-1", "chance-2"])
         self.assertNotEqual(*(output([*case.command, "--cost", "1"])[1] for case in cases[4:6]))
 
+    def test_each_pattern_is_a_workload(self):
+        [patterns] = [each for each in workloads.WORKLOADS if each.name == "patterns"]
+        _, listed, _ = output([places.program(BUILD, "patterns"), "--pattern", "list"])
+        self.assertEqual([line.split()[0] for line in listed.splitlines()], patterns.NAMES)
+        cases = patterns.cases(BUILD, [1, 3], 1)
+        self.assertEqual([case.label for case in cases[:3]], ["patterns-stack/1", "patterns-stack/3", "patterns-queue/1"])
+        for case in cases:
+            with self.subTest(case.label):
+                sums = {output(case.command, CAIRN), output(case.command)}
+                self.assertEqual(len(sums), 1, sums)
+                self.assertEqual(sums.pop()[0], 0)
+
     def test_each_says_where_it_is_from(self):
         for name in programs():
             _, printed, _ = output([places.program(BUILD, name), "--help"])
@@ -119,7 +132,7 @@ class Programs(unittest.TestCase):
                                  ("shbench", "--low", "2000"), ("producer_consumer", "--high", "0"),
                                  ("producer_consumer", "--depth", "0"), ("round_robin", "--size", "0"),
                                  ("large", "--high", "65535"), ("large", "--between", "0"), ("hypercube", "--dimensions", "2"),
-                                 ("xalloc", "--high", "7")):
+                                 ("xalloc", "--high", "7"), ("patterns", "--pattern", "no such")):
             with self.subTest(name, arguments=arguments):
                 status, printed, complaint = output([places.program(BUILD, name), *arguments])
                 self.assertEqual((status, printed, complaint.count("\n")), (2, "", 1), complaint)
