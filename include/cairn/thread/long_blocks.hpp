@@ -79,13 +79,15 @@ public:
         return size;
     }
 
-    /// The block with a new size, without copying, where that is possible; else nullptr.
-    void *resize(const Found &found, void *p, std::size_t size) {
-        if (found.kind == Found::large) {
-            return size > Global::SizeClasses::largest && large_.resize_in_place(found.line, size) ? p
-                                                                                                   : nullptr;
+    /// The block of `before` bytes with a new size, without copying, where that is possible; else nullptr. A run for
+    /// what fits into a superblock, or a mapping for what fits into a run, is used on if it is not much too long.
+    void *resize(const Found &found, void *p, std::size_t before, std::size_t size) {
+        const bool is_run = found.kind == Found::large;
+        const std::size_t limit = is_run ? Global::SizeClasses::largest : LargeHeap::largest;
+        if (size <= (size < before / 2 ? limit : limit / 2)) {
+            return nullptr;
         }
-        return size > LargeHeap::largest ? huge_.reallocate(p, size) : nullptr;
+        return !is_run ? huge_.reallocate(p, size) : large_.resize_in_place(found.line, size) ? p : nullptr;
     }
 
     /// Frees the block. Whether so much memory has become free that it is time to look for a surplus.

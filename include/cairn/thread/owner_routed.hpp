@@ -143,20 +143,19 @@ private:
 
     CAIRN_NOINLINE void *reallocate_long(const Found &found, void *p, std::size_t size) {
         const std::size_t before = this->size_of(found, p, "realloc of");
-        if (size <= before && before - size <= before / 8) {
-            return p;
-        }
-        if (void *const same = resize(found, p, before, size)) {
+        const bool same_length = size <= before && before - size <= before / 8;
+        if (void *const same = same_length ? p : resize(found, p, before, size)) {
             return same;
         }
-        void *const to = stays(before, size) ? p : move(p, before, size); // not worth a copy if it stays
+        const bool stay = found.kind == Found::large && stays(before, size); // a run is not worth the copy
+        void *const to = stay ? p : move(p, before, size);
         // Out of memory: what malloc has given up may have lain behind the block.
         return to != nullptr ? to : resize(found, p, before, size);
     }
 
     /// A long block of `before` bytes with a new size, without copying, where that is possible; else nullptr.
     void *resize(const Found &found, void *p, std::size_t before, std::size_t size) {
-        void *const same = this->levels_.long_blocks().resize(found, p, size);
+        void *const same = this->levels_.long_blocks().resize(found, p, before, size);
         if (same != nullptr && size < before) {
             this->handle_surplus();
         } else if (same != nullptr) {
