@@ -11,7 +11,7 @@
 //          other stretches back to the kernel; the addresses of those stay in use.
 // Threads: one at a time for each heap. Several heaps may be used by several threads: one lock guards the break among
 //          them, but no other code may move it at that moment (glibc's own malloc does, in its main arena).
-// Errors:  nullptr when the break cannot rise.
+// Errors:  nullptr when the break cannot rise; errno is never touched.
 // Cost:    a system call a block: put a BumpHeap on it. At most 15 bytes a block, 16 a stretch.
 // Source:  Heap Layers, Table 1: sbrkHeap.
 #pragma once
@@ -21,6 +21,7 @@
 #include <cairn/sync/bounded_spin_lock.hpp>
 
 #include <atomic>
+#include <cerrno>
 
 #include <unistd.h>
 
@@ -91,7 +92,9 @@ private:
 
     /// Raises the break by `by` bytes. Returns the former break, or nullptr if it could not rise.
     static char *move_break(std::size_t by) {
+        const int error = errno;
         void *const before = sbrk(static_cast<std::intptr_t>(by));
+        errno = error;
         return address_of(before) == SIZE_MAX ? nullptr : static_cast<char *>(before);
     }
 
