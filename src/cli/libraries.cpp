@@ -111,11 +111,17 @@ fs::path library_folder() {
     const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
     for (const char *folder : {CAIRN_LIBRARY_FOLDER, "../lib"}) {
         const fs::path library = (own / folder).lexically_normal();
-        if (fs::exists(library / flagship)) {
+        std::error_code error;
+        if (fs::exists(library / flagship, error) || error) {
             return library;
         }
     }
     return (own / CAIRN_LIBRARY_FOLDER).lexically_normal();
+}
+
+std::string not_there(const std::string &kind, const fs::path &file, const std::error_code &error) {
+    return error ? "the " + kind + " " + file.string() + ": " + error.message()
+                 : "there is no " + kind + " " + file.string();
 }
 
 fs::path library_of(const std::string &name) {
@@ -141,11 +147,11 @@ fs::path find_library(const std::string &allocator) {
     const bool is_name = !is_file && allocator != "cairn";
     fs::path library = is_file ? fs::absolute(allocator) : library_of(allocator);
     std::error_code error;
-    if (is_name && !fs::exists(library, error)) {
+    if (is_name && !fs::exists(library, error) && !error) {
         library = peer_library(allocator);
     }
     if (!fs::exists(library, error)) {
-        if (is_name) {
+        if (is_name && !error) {
             std::string known;
             for (const std::string &name : allocator_names()) {
                 known += (known.empty() ? "" : ", ") + name;
@@ -153,7 +159,7 @@ fs::path find_library(const std::string &allocator) {
             throw NoLibrary(wrong_usage, "there is no allocator '" + allocator + "'; there are: " + known +
                                              ", and installed peers");
         }
-        throw NoLibrary(can_not_run, "there is no library " + library.string());
+        throw NoLibrary(can_not_run, not_there("library", library, error));
     }
     if (fs::is_directory(library, error) || access(library.c_str(), R_OK) != 0) {
         throw NoLibrary(can_not_run, "the library " + library.string() + " can not be read");

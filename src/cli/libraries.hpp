@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace cairn::cli {
@@ -15,6 +16,10 @@ inline constexpr const char *recorder_name = "libcairntrace.so";
 
 /// The folder of the libraries, relative to this program: a build tree and an installed tree may both be moved.
 std::filesystem::path library_folder();
+
+/// The line about a file of ours that fs::exists did not find: it is not there, or may not be looked at.
+std::string not_there(const std::string &kind, const std::filesystem::path &file,
+                      const std::error_code &error);
 
 /// The library of "cairn" or of an allocator of the family.
 std::filesystem::path library_of(const std::string &name);

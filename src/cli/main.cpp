@@ -3,6 +3,7 @@
 // The program `cairn`: see man/cairn.1.
 #include <src/cli/commands.hpp>
 #include <src/cli/lab.hpp>
+#include <src/cli/output_file.hpp>
 #include <src/cli/trace_file.hpp>
 
 #include <CLI/CLI.hpp>
@@ -171,7 +172,7 @@ int main(int count, char **words) {
     } catch (const std::bad_alloc &) {
         std::cerr << "cairn: there is not enough memory\n";
     } catch (const std::exception &why) { // for example because the working directory was removed
-        std::cerr << "cairn: " << why.what() << '\n';
+        std::cerr << "cairn: " << text_of(why) << '\n';
     }
     return 1;
 }

@@ -64,6 +64,11 @@ bool write_all(int file, const std::string &text) {
 
 } // namespace
 
+std::string text_of(const std::exception &why) {
+    const auto *const refused = dynamic_cast<const fs::filesystem_error *>(&why);
+    return refused != nullptr ? refused->path1().string() + ": " + refused->code().message() : why.what();
+}
+
 fs::path output_place(const fs::path &path) {
     fs::path place = fs::absolute(path);
     std::error_code ignored;

@@ -4,10 +4,14 @@
 // link, its target is replaced.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <string>
 
 namespace cairn::cli {
+
+/// What is said to the user: where the file system refuses something, the name and the reason.
+std::string text_of(const std::exception &why);
 
 /// The file to write for `path`, which may be a symbolic link. Throws std::runtime_error if links form a loop.
 std::filesystem::path output_place(const std::filesystem::path &path);

@@ -465,8 +465,9 @@ int replay(const ReplayRequest &request) {
         return wrong_usage;
     }
     const fs::path program = library_folder() / "cairn" / "cairn-replay";
-    if (!fs::exists(program)) {
-        std::cerr << "cairn: replay: there is no program " << program.string() << '\n';
+    std::error_code error;
+    if (!fs::exists(program, error)) {
+        std::cerr << "cairn: replay: " << not_there("program", program, error) << '\n';
         return can_not_run;
     }
     std::signal(SIGXFSZ, SIG_IGN); // a write beyond a limit is an error and no signal
@@ -474,7 +475,7 @@ int replay(const ReplayRequest &request) {
     try {
         return replay_all(request, allocators);
     } catch (const std::exception &why) {
-        std::cerr << "cairn: replay: " << why.what() << '\n';
+        std::cerr << "cairn: replay: " << text_of(why) << '\n';
         return 1;
     }
 }

@@ -79,8 +79,9 @@ int trace(const TraceRequest &request) {
                             "no program is named; cairn trace -o FILE [OPTIONS] -- PROGRAM [ARGS]");
     }
     const fs::path recorder = library_folder() / recorder_name;
-    if (!fs::exists(recorder)) {
-        return trace_failed(can_not_run, "there is no library " + recorder.string());
+    std::error_code refused;
+    if (!fs::exists(recorder, refused)) {
+        return trace_failed(can_not_run, not_there("library", recorder, refused));
     }
     auto *const found_limit =
         std::signal(SIGXFSZ, SIG_IGN); // a write beyond a limit is an error and no signal
@@ -95,7 +96,7 @@ int trace(const TraceRequest &request) {
         aside = place.string() + ".partial";
         maker = std::make_unique<TraceMaker>(aside);
     } catch (const std::runtime_error &why) {
-        return trace_failed(1, why.what());
+        return trace_failed(1, text_of(why));
     }
     const std::string names = maker->memory_path() + ":" + aside;
     const pid_t program = fork_program();
@@ -141,7 +142,7 @@ int trace(const TraceRequest &request) {
                          "any further\n";
         }
     } catch (const std::exception &why) {
-        return trace_failed(1, why.what());
+        return trace_failed(1, text_of(why));
     }
     if (WIFSIGNALED(status)) {
         prctl(PR_SET_DUMPABLE, 0); // keeps the core file of the program

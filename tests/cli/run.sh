@@ -143,6 +143,10 @@ ends 2 run --bogus -- true && one_line "unknown option '--bogus'"
 ends 2
 ends 2 walk
 
+(mkdir "$scratch/gone" && cd "$scratch/gone" && rmdir "$scratch/gone" && exec "$cairn" trace -o x -- true) 2>"$scratch/err"
+[ $? = 1 ] && [ "$(cat "$scratch/err")" = "cairn: trace: x: No such file or directory" ] ||
+    fail "trace in a folder that is gone: $(cat "$scratch/err")"
+
 # Programs that a library is not preloaded into.
 echo 'int main(void) { return 3; }' >"$scratch/main.c"
 if "${CC:-cc}" -static "$scratch/main.c" -o "$scratch/static" 2>/dev/null; then
@@ -180,8 +184,22 @@ if [ "$(id -u)" = 0 ]; then
         setpriv $words "$cairn" run -- true 2>"$scratch/err" || fail "setpriv $words: status $?"
         err=$(cat "$scratch/err") && one_line "rights that you have not"
     done
-    # Capabilities of a file raise rights of who is not root.
+    # A folder of libraries that the user may not look into.
     chmod 755 "$scratch"
+    mkdir "$scratch/closed"
+    cp "$library" "$scratch/closed/other.so"
+    cp "$library" "$scratch/tree/lib/libcairn.so"
+    chmod 700 "$scratch/closed" "$scratch/tree/lib"
+    for words in "run -- true" "run --allocator lea -- true" "trace -o $scratch/none -- true" "info" \
+        "replay $scratch/none --allocators glibc" "run --allocator $scratch/closed/other.so -- true"; do
+        # shellcheck disable=SC2086
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$scratch/tree/bin/cairn" $words >"$scratch/out" 2>"$scratch/err"
+        case $?:$words in 126:r* | 126:t* | 0:info) ;; *) fail "$words in a closed folder: status $?" ;; esac
+        err=$(cat "$scratch/err")
+        [ "$words" = info ] || one_line ": Permission denied"
+        case $err in *"filesystem error"*) fail "$words in a closed folder: $err" ;; esac
+    done
+    # Capabilities of a file raise rights of who is not root.
     cp /bin/true "$scratch/able"
     other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$cairn" "$@"; }
     if other run -- true >/dev/null 2>&1 && python3 -c 'import os, struct, sys
