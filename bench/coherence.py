@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Counts the cache lines that allocators move between processors, side by side. See docs/coherence.md."""
 import argparse
-import concurrent.futures
 import glob
 import json
 import os
@@ -13,8 +12,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, outputs, places, results  # noqa: E402
-from lib.entry import Parser, complain, enter, named  # noqa: E402
+from lib import allocators, measure, outputs, places, results  # noqa: E402
+from lib.entry import Parser, complain, enter, ignored_ends, named  # noqa: E402
 
 PREFIX = "coherence-"
 PEER = "peer-coherence"  # the program that has a preloaded library for its allocator
@@ -92,16 +91,16 @@ def seeds(text):
     return value
 
 
-def count(task):
+def count(subject, row, threads, with_seeds, where):
     """One run, or the worst of several seeds."""
-    (program, library), row, threads, with_seeds, where = task
+    program, library = subject
     environment = {**os.environ, "LD_PRELOAD": library} if library else None
     worst = None
     for seed in with_seeds:
         shorter = SHORTER.get(row, []) if threads > MANY else []
         command = [program, *ROWS[row], *shorter, "--threads", str(threads), "--seed", str(seed), "--places", str(int(where))]
         try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment)
+            ended = measure.call(command, text=True, timeout=LIMIT, env=environment)
         except subprocess.TimeoutExpired:
             return {"trouble": "HANG"}
         if ended.returncode == 2 and ended.stderr.rstrip().endswith(" threads"):
@@ -180,8 +179,26 @@ def main(arguments):
 
     tasks = [(name, row, threads) for row in rows for threads in options.threads for name in chosen]
     with_seeds = range(options.seeds + 1)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        counted = dict(zip(tasks, pool.map(count, [(known[n], row, p, with_seeds, options.where) for n, row, p in tasks])))
+    counted, interrupted = {}, False
+    try:
+        for (name, row, threads), counts in measure.at_once(
+                lambda task: count(known[task[0]], *task[1:], with_seeds, options.where), tasks):
+            counted[name, row, threads] = counts
+    except KeyboardInterrupt:
+        if not counted:
+            raise
+        interrupted = True
+        complain("interrupted after %d of %d counts" % (len(counted), len(tasks)))
+    counted = {task: counted[task] for task in tasks if task in counted}
+    unwritten = False
+    if options.json:
+        with ignored_ends():
+            try:
+                results.write(options.json, [{"row": row, "threads": threads, "allocator": name, "counts": counts}
+                                             for (name, row, threads), counts in counted.items()])
+            except OSError as why:
+                complain("%s: %s" % (options.json, why.strerror))
+                unwritten = True
     for (name, row, threads), counts in counted.items():
         if counts and counts.get("detail"):
             complain("%s, %s, P = %d: %s" % (name, row, threads, counts["detail"].split("\n")[-1]))
@@ -191,7 +208,7 @@ def main(arguments):
     print("%-*s %4s  %s" % (width, "", "P", "  ".join("%*s" % (max(7, len(name)), name) for name in chosen)))
     for row in rows:
         for threads in options.threads:
-            cells = [cell(counted[name, row, threads], options.count) for name in chosen]
+            cells = [cell(counted.get((name, row, threads)), options.count) for name in chosen]
             print("%-*s %4d  %s" % (width, row, threads,
                                     "  ".join("%*s" % (max(7, len(name)), text) for name, text in zip(chosen, cells))))
     if any(counts and counts.get("cold", 0) > GROWS for counts in counted.values()):
@@ -200,10 +217,9 @@ def main(arguments):
         for (name, row, threads), counts in counted.items():
             if counts and "places" in counts:
                 print_where(name, row, threads, counts)
-    if options.json:
-        results.write(options.json, [{"row": row, "threads": threads, "allocator": name, "counts": counts}
-                                     for (name, row, threads), counts in counted.items()])
-    return 1 if any(counts and "trouble" in counts for counts in counted.values()) else 0
+    if interrupted:
+        return 130
+    return int(unwritten or any(counts and "trouble" in counts for counts in counted.values()))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ what else the machine does. See docs/benchmarks.md."""
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -39,9 +38,8 @@ def instructions(command, allocator, size, batch, pairs):
         environment["LD_PRELOAD"] = allocator.library
     with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
         counts = os.path.join(folder, "callgrind.out")
-        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command,
-                              "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)],
-                             env=environment, capture_output=True, text=True)
+        run = measure.call(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command,
+                            "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)], env=environment)
         if run.returncode != 0 or not os.path.exists(counts):
             return None
         with open(counts) as file:

@@ -70,7 +70,11 @@ def main(arguments):
         done.append({**form.record(table, measured), "machine": facts, "quick": options.quick,
                      "seconds": round(time.time() - started, 1)})
         if options.output:
-            results.write(options.output, {"format": 1, "tables": done})
+            try:
+                results.write(options.output, {"format": 1, "tables": done})
+            except OSError as why:
+                complain("%s: %s" % (options.output, why.strerror))
+                bad = 1
     return bad
 
 

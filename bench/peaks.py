@@ -4,7 +4,6 @@
 import concurrent.futures
 import json
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -16,8 +15,7 @@ sys.dont_write_bytecode = True
 from lib import (choice, describe, extras, inputs, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
-from lib.entry import Parser, complain, enter, named  # noqa: E402
-from lib.session import ignored  # noqa: E402
+from lib.entry import Parser, complain, enter, ignored_ends, named  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
 
@@ -237,7 +235,7 @@ def measure_all(options):
             measure.end_all()
         finally:
             pool.shutdown(cancel_futures=True)
-            with ignored(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with ignored_ends():
                 if interrupted:
                     runs.forget_broken_off()
                 record.write(runs, interrupted)

@@ -4,6 +4,7 @@ import argparse
 import os
 import signal
 import sys
+from contextlib import contextmanager
 
 from . import outputs
 
@@ -31,6 +32,17 @@ def named(path):
 
 def interrupt(_signal, _frame):
     raise KeyboardInterrupt
+
+
+@contextmanager
+def ignored_ends():
+    """Whoever can not wait for the end must not cost the results, nor leave programs behind."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 def leave_output():

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 """One run of one program under one allocator. Whatever happens, the answer is a sample."""
+import concurrent.futures
+import contextlib
 import hashlib
+import itertools
 import json
 import os
 import signal
 import subprocess
+import time
 
 from . import inputs
+from .entry import ignored_ends
 
 WRONG_RESULT = 3  # the exit status of bench/common/block.hpp
 
@@ -65,27 +70,56 @@ def own_figures(path):
     return {"figures": found} if found else {}
 
 
-running = set()  # launchers
+running = set()  # processes, each with a group of its own
 
 
-def end_all():
+def end(process, number=signal.SIGTERM):
+    with contextlib.suppress(ProcessLookupError):  # its thread may just have waited for it
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+
+
+def end_all(number=signal.SIGTERM):
     """Of all threads: what they run ends without figures."""
-    for launcher in list(running):
-        launcher.terminate()
+    for process in list(running):
+        end(process, number)
 
 
-def launch(command, environment):
-    """Whoever interrupts this also ends what the launcher has started: it does so when it is told to end."""
-    launcher = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **inputs.TEXT)
-    running.add(launcher)
+def call(command, timeout=None, **how):
+    """As subprocess.run. Whoever interrupts this also ends what the program has started. Ctrl-C reaches this process only."""
+    process = subprocess.Popen(command, start_new_session=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how})
+    running.add(process)
     try:
-        return *launcher.communicate(), launcher.returncode
+        out, err = process.communicate(timeout=timeout)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
     except BaseException:
-        launcher.terminate()
-        launcher.wait()
+        end(process)
+        try:
+            process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            end(process, signal.SIGKILL)
+            process.wait()
         raise
     finally:
-        running.discard(launcher)
+        running.discard(process)
+
+
+def at_once(function, tasks, jobs=None):
+    """Gives each task and the function's answer as soon as there is one, of as many at a time as there are processors.
+    Interrupted, it ends what they call(), and gives no more answers."""
+    with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        futures = {pool.submit(function, task): task for task in tasks}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            with ignored_ends():
+                pool.shutdown(wait=False, cancel_futures=True)
+                for number in itertools.chain([signal.SIGTERM] * 10, itertools.repeat(signal.SIGKILL)):
+                    end_all(number)  # again and again: one may have been about to start the next program
+                    if all(future.done() for future in futures):
+                        raise
+                    time.sleep(0.1)
 
 
 def run(launcher, case, allocator, folder, timeout, sample_ms=0, expected=None, through=None, environment=None):
@@ -95,10 +129,10 @@ def run(launcher, case, allocator, folder, timeout, sample_ms=0, expected=None, 
     if allocator.library is not None and through is None:
         command += ["--preload", allocator.library]
     variables = {**clean_environment(), **case.environment, **allocator.environment, **(environment or {})}
-    said, complaint, status = launch([*command, "--", *(through or []), *case.command], variables)
-    if status != 0:
-        return {"outcome": "failed", "detail": complaint.strip() or "the launcher failed"}
-    figures = json.loads(said)
+    launched = call([*command, "--", *(through or []), *case.command], env=variables, **inputs.TEXT)
+    if launched.returncode != 0:
+        return {"outcome": "failed", "detail": launched.stderr.strip() or "the launcher failed"}
+    figures = json.loads(launched.stdout)
     output = digest(out)
     outcome, detail = judge(figures, output, expected, last_line(err))
     return {"outcome": outcome, "detail": detail, **figures, **own_figures(err), "output_sha256": output}

@@ -1,25 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A whole measurement: references, the timed series, the extra runs, and the results that all of it makes."""
 import os
-import signal
 import tempfile
 import time
-from contextlib import contextmanager
 from dataclasses import asdict
 
 from . import choice, describe, extras, figures, machine, places, results, series
-from .entry import complain
+from .entry import complain, ignored_ends
 from .terminal import Progress
-
-
-@contextmanager
-def ignored(*signals):
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
-    try:
-        yield
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)
 
 
 class Session:
@@ -44,7 +32,7 @@ class Session:
         except KeyboardInterrupt:
             pass  # what there is, is shown
         finally:
-            with ignored(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # impatience must not cost the results
+            with ignored_ends():
                 self.write()
 
     def lacks(self, kind):

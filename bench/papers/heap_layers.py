@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import replace
 from statistics import mean
 
-from lib import workloads
+from lib import measure, workloads
 from lib.figures import TIMES, Spread
 
 from . import programs
@@ -23,7 +23,7 @@ MACHINE = "a Pentium II of 366 MHz, Visual C++ 6.0, Windows 2000"
 def variants(lab, name, keys, *arguments):
     """Instructions of a workload's variants, and each to the first two."""
     cases = [workloads.Case(key, None, [lab.program(name), "--variant", key, *arguments]) for key in keys]
-    outputs = {case.name: subprocess.run(case.command, capture_output=True).stdout for case in cases}
+    outputs = {case.name: measure.call(case.command).stdout for case in cases}
     counted = lab.all_instructions(cases, ["glibc"])
     found = {}
     for key in keys:

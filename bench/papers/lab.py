@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """What the recipes measure with: interleaved times, instructions, coherence counts, traces and their replay."""
-import concurrent.futures
 import glob
 import json
 import os
@@ -47,8 +46,7 @@ class Lab:
             raise Missing("needs Cairn's source tree, where %s is built: ./cairn paper" % name)
         with self.building:
             if name not in self.built and not places.INSTALLED:
-                made = subprocess.run(["cmake", "--build", self.build, "--target", "paper_" + os.path.splitext(name)[0]],
-                                      capture_output=True, text=True)
+                made = measure.call(["cmake", "--build", self.build, "--target", "paper_" + os.path.splitext(name)[0]], text=True)
                 if made.returncode != 0:
                     raise Missing("%s can not be built: %s" % (name, made.stdout.strip()[-200:]))
                 self.built.add(name)
@@ -120,9 +118,9 @@ class Lab:
             environment["LD_PRELOAD"] = allocator.library + ":" + self.target("libbreak.so")
         folder = tempfile.mkdtemp(dir=self.folder)
         try:
-            run = subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes",
-                                  "--callgrind-out-file=%s.%%p" % os.path.join(folder, "out"), *case.command], env=environment,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT)
+            run = measure.call(["valgrind", "--tool=callgrind", "--trace-children=yes",
+                                "--callgrind-out-file=%s.%%p" % os.path.join(folder, "out"), *case.command], env=environment,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT)
             total = 0
             for path in glob.glob(os.path.join(glob.escape(folder), "out.*")):
                 with open(path, errors="replace") as file:
@@ -139,10 +137,9 @@ class Lab:
     def all_instructions(self, cases, words):
         """{(case label, allocator name): instructions}, as many at once as there are processors."""
         chosen = {allocator.name: word for word in words for allocator in self.allocators([word])}
-        tasks = [(case, name) for case in cases for name in chosen]
-        with concurrent.futures.ThreadPoolExecutor(self.processors) as pool:
-            counted = list(pool.map(lambda task: self.instructions(task[0], chosen[task[1]]), tasks))
-        return {(case.label, name): count for (case, name), count in zip(tasks, counted)}
+        tasks = {(case.label, name): case for case in cases for name in chosen}
+        counted = measure.at_once(lambda task: self.instructions(tasks[task], chosen[task[1]]), tasks, self.processors)
+        return dict(counted)
 
     def coherence(self, name, *arguments):
         """The counts of bench/coherence, None where there are none."""
@@ -152,21 +149,20 @@ class Lab:
             self.complain("skipped: %s" % why)
             return None
         try:
-            run = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT)
+            run = measure.call([program, *map(str, arguments)], text=True, timeout=LIMIT)
         except subprocess.TimeoutExpired:
             return None
         return json.loads(run.stdout) if run.returncode == 0 else None
 
     def transfers(self, tasks):
         """{key: lines moved a pair} for {key: (allocator, arguments)}."""
-        with concurrent.futures.ThreadPoolExecutor(self.processors) as pool:
-            counts = list(pool.map(lambda task: self.coherence(task[0], *task[1]), tasks.values()))
-        return {key: found and found["transfers"] for key, found in zip(tasks, counts)}
+        counted = measure.at_once(lambda key: self.coherence(tasks[key][0], *tasks[key][1]), tasks, self.processors)
+        return {key: found and found["transfers"] for key, found in counted}
 
     def statistics(self, case, word):
         """What an allocator tells of itself at the end of a run."""
         path, allocator = os.path.join(self.folder, "statistics.json"), self.allocator(word)
-        run = subprocess.run(case.command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT, env={
+        run = measure.call(case.command, stdout=subprocess.DEVNULL, text=True, timeout=LIMIT, env={
             **measure.clean_environment(), **case.environment, "LD_PRELOAD": allocator.library, "CAIRN_STATS": "json:" + path})
         if run.returncode != 0 or not os.path.exists(path):
             raise Missing("%s: no statistics of %s: %s" % (case.label, allocator.name, run.stderr.strip()[-200:]))
@@ -188,9 +184,9 @@ class Lab:
         path = os.path.join(self.folder, re.sub(r"\W", "_", case.label + "-" + (word or "usual")) + ".trace")
         if not os.path.exists(path):
             option = [] if word is None else ["--allocator", self.allocator(word).library]
-            run = subprocess.run([self.cairn(), "trace", "-o", path, *option, "--", *case.command],
-                                 env={**measure.clean_environment(), **case.environment},
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+            run = measure.call([self.cairn(), "trace", "-o", path, *option, "--", *case.command],
+                               env={**measure.clean_environment(), **case.environment},
+                               stdout=subprocess.DEVNULL, text=True, timeout=LIMIT)
             if run.returncode != 0:
                 raise Missing("%s: its trace failed: %s" % (case.label, run.stderr.strip()[-200:]))
         return path
@@ -198,11 +194,10 @@ class Lab:
     def main_process(self, case):
         """The process image of the case's trace that makes the most calls: compilers start others."""
         def calls(number):
-            run = subprocess.run([self.cairn(), "trace-info", "--process", str(number), self.trace(case)],
-                                 capture_output=True, text=True)
+            run = measure.call([self.cairn(), "trace-info", "--process", str(number), self.trace(case)], text=True)
             told = dict(line.split(None, 1) for line in run.stdout.splitlines() if " " in line)
             return sum(int(told.get(word, 0)) for word in ("malloc", "calloc", "aligned", "realloc"))
-        whole = subprocess.run([self.cairn(), "trace-info", self.trace(case)], capture_output=True, text=True)
+        whole = measure.call([self.cairn(), "trace-info", self.trace(case)], text=True)
         found = re.search(r"^processes (\d+)", whole.stdout, re.MULTILINE)
         if whole.returncode != 0 or not found:
             raise Missing("%s: its trace can not be read: %s" % (case.label, whole.stderr.strip()))
@@ -219,10 +214,9 @@ class Lab:
         chosen = self.allocators(words)
         names = ",".join("%s=%s" % (one.name, one.library) if one.library else "glibc" for one in chosen)
         settings = {name: value for one in chosen for name, value in one.environment.items()}
-        run = subprocess.run([self.cairn(), "replay", path, "--allocators", names, "--process", str(process),
-                              "--repeat", "1", "--json", answer, *([] if touch else ["--no-touch"])],
-                             env={**measure.clean_environment(), **settings}, capture_output=True, text=True,
-                             timeout=LIMIT)
+        run = measure.call([self.cairn(), "replay", path, "--allocators", names, "--process", str(process),
+                            "--repeat", "1", "--json", answer, *([] if touch else ["--no-touch"])],
+                           env={**measure.clean_environment(), **settings}, text=True, timeout=LIMIT)
         if not os.path.exists(answer):
             raise Missing("%s: its replay failed: %s" % (case.label, run.stderr.strip()[-200:]))
         with open(answer) as file:
@@ -232,7 +226,7 @@ class Lab:
 
     def told(self, case, word=None, process=1):
         """What the case's trace says of a process image: objects, requested bytes, falsely_shared objects."""
-        run = subprocess.run([self.target("lines"), self.trace(case, word), str(process)], capture_output=True, text=True)
+        run = measure.call([self.target("lines"), self.trace(case, word), str(process)], text=True)
         if run.returncode != 0:
             raise Missing("%s: %s" % (case.label, run.stderr.strip()))
         return json.loads(run.stdout)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Hoard's Table 7: is an allocator fast, does it scale, does it avoid false sharing, does memory blow up? The document
 answers by argument, here each answer is a count. See docs/taxonomy.md."""
-import concurrent.futures
 import json
-import os
-import subprocess
 
 import instructions
 from lib import measure
@@ -41,7 +38,7 @@ SHARED = {"active": ["--workload", "mixed", "--batch", "8"], "passive": ["--work
 def peak_mib(lab, name, program, *arguments):
     command = [lab.program("launch"), "--timeout", "300", "--preload", lab.allocator(name).library, "--stdout",
                "/dev/null", "--", lab.program(program), *arguments]
-    run = subprocess.run(command, env=measure.clean_environment(), capture_output=True, text=True)
+    run = measure.call(command, env=measure.clean_environment(), text=True)
     figures = json.loads(run.stdout) if run.returncode == 0 else {"status": 1}
     return figures["peak_kib"] / 1024 if figures["status"] == 0 and not figures["signal"] else None
 
@@ -66,15 +63,15 @@ def row(lab, name):
 
 
 def taxonomy(lab):
+    def row_if_there(name):
+        try:
+            return row(lab, name)
+        except Missing as why:
+            lab.complain("skipped: %s" % why)
+            return None
+
     names = ["private", "owned", "hoard", "cairn"] if lab.quick else [*DOCUMENTS, *OTHERS]
-    found = {}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, future in [(name, pool.submit(row, lab, name)) for name in names]:
-            try:
-                found[name] = future.result()
-            except Missing as why:
-                lab.complain("skipped: %s" % why)
-    return found
+    return {name: found for name, found in measure.at_once(row_if_there, names) if found}
 
 
 def said(kind, *claims):

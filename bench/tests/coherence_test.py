@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -86,6 +88,39 @@ class Table(unittest.TestCase):
         self.assertEqual([line.split()[-1] for line in ended.stdout.splitlines()[2:4]], ["0.00", "0.00"])
         self.assertEqual(len(data), 4)
         self.assertIsNone(data[2]["counts"], "nobody else to free for")
+
+    def test_a_full_disk_is_one_line_and_the_table_is_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = subprocess.run(["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", sys.executable, os.path.join(BENCH, "coherence.py"),
+                                    "--build", BUILD, "--allocators", "cairn", "--rows", "local", "--threads", "1", "--json", "r.json"],
+                                   cwd=folder, capture_output=True, text=True)
+            self.assertEqual((ended.returncode, ended.stderr), (1, "coherence: r.json: File too large\n"))
+            self.assertEqual(ended.stdout.splitlines()[-1].split(), ["local", "1", "0.00"])
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_what_there_is_is_written(self):
+        for whole_group in False, True:  # kill, Ctrl-C
+            with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, CAIRN_PEERS=folder):
+                os.mkdir(os.path.join(folder, "coherence"))
+                source, path, begun = (os.path.join(folder, name) for name in ("slow.c", "r.json", "begun"))
+                with open(source, "w") as file:  # a library whose count takes a minute
+                    file.write('#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void wait(void)\n'
+                               '{ open("%s", O_CREAT, 0600); sleep(60); }\n' % begun)
+                subprocess.run(["cc", "-shared", "-fPIC", source, "-o", os.path.join(folder, "coherence", "slow.so")], check=True)
+                counting = subprocess.Popen([sys.executable, os.path.join(BENCH, "coherence.py"), "--build", BUILD, "--allocators",
+                                             "cairn,slow", "--rows", "local", "--threads", "1", "--json", path],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+                self.addCleanup(counting.kill)
+                while not os.path.exists(begun):
+                    self.assertIsNone(counting.poll())
+                    time.sleep(0.05)
+                time.sleep(1)  # for the other count
+                os.killpg(counting.pid, signal.SIGINT) if whole_group else counting.terminate()
+                out, err = counting.communicate(timeout=20)
+                self.assertEqual((counting.returncode, err), (130, "coherence: interrupted after 1 of 2 counts\n"), out)
+                self.assertEqual(out.splitlines()[-1].split(), ["local", "1", "0.00", "-"])
+                with open(path) as file:
+                    self.assertEqual([row["allocator"] for row in json.load(file)], ["cairn"])
 
     @unittest.skipUnless(shutil.which("addr2line"), "no addr2line")
     def test_where(self):
@@ -204,4 +239,5 @@ class Peers(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
     unittest.main()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The documents' tables: well-formed as data, listed, and one of them measured from end to end."""
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from statistics import mean
 from unittest import mock
@@ -134,6 +136,31 @@ class Words(unittest.TestCase):
             for cell in row["cells"].values():
                 self.assertEqual(cell["said"] is None, cell["today"] is None, row)
         self.assertEqual(table["rows"][-1]["cells"]["ratio"]["said"], 1.61)
+
+    @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1", "nothing to run")
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "lib", "libcairn-private.so")), "the family is not built")
+    def test_what_is_ended_ends_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            valgrind, begun, temporary = (os.path.join(folder, name) for name in ("valgrind", "begun", "tmp"))
+            os.mkdir(temporary)
+            with open(valgrind, "w") as file:  # with a child, as for a compiler
+                file.write("#!/bin/sh\nsleep 60 &\necho $! >$0.aside\nmv $0.aside '%s'\nwait\n" % begun)
+            os.chmod(valgrind, 0o755)
+            with mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"], TMPDIR=temporary):
+                paper_of_it = subprocess.Popen([sys.executable, "-B", os.path.join(BENCH, "paper.py"), "--build", BUILD, "hoard-7",
+                                                "--quick"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(paper_of_it.kill)
+            while not os.path.exists(begun):
+                self.assertIsNone(paper_of_it.poll())
+                time.sleep(0.05)
+            paper_of_it.terminate()
+            out, err = paper_of_it.communicate(timeout=20)
+            self.assertEqual((paper_of_it.returncode, out, err), (130, "", ""))
+            self.assertEqual(os.listdir(temporary), [])
+            with open(begun) as file:
+                child = "/proc/%s/status" % file.read().strip()
+            with contextlib.suppress(FileNotFoundError), open(child) as file:  # a zombie, perhaps
+                self.assertRegex(file.read(), r"State:\s+[ZX]")
 
     @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1" and shutil.which("valgrind"), "nothing to run, or no valgrind")
     @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", "bench", "coherence-private")), "no clang++-19")
