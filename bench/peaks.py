@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 from lib import (choice, describe, extras, inputs, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
-from lib.entry import Parser, complain, enter, ignored_ends, named  # noqa: E402
+from lib.entry import Parser, complain, enter, ignored_ends, named, reason  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
 
@@ -255,7 +255,7 @@ def main(arguments):
     except BrokenPipeError:  # stdout's
         raise
     except (results.Unusable, Missing, OSError) as why:
-        complain(str(why))
+        complain(reason(why))
         return 1
 
 

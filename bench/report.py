@@ -94,7 +94,6 @@ def make(kind, data, path):
 
 
 def write(path, page):
-    outputs.check_kind(path)
     try:
         outputs.write(path, page)
     except OSError as why:
@@ -106,6 +105,7 @@ def main(arguments):
     try:
         if all(map(os.path.exists, (options.file, options.output))) and os.path.samefile(options.file, options.output):
             raise Unusable("%s: is what is read" % options.output)
+        outputs.check_writable(options.output)
         kind, data = load(options)
         write(options.output, make(kind, data, options.file))
     except Unusable as why:

@@ -7,7 +7,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, choice, command_line, compare, figures, markdown, outputs, places, report, results, workloads  # noqa: E402
-from lib.entry import complain, enter  # noqa: E402
+from lib.entry import complain, enter, reason  # noqa: E402
 from lib.session import Session  # noqa: E402
 from lib.terminal import show  # noqa: E402
 
@@ -114,7 +114,7 @@ def main(arguments):
     except BrokenPipeError:  # stdout's
         raise
     except (results.Unusable, OSError) as why:
-        complain(str(why))
+        complain(reason(why))
         return 1
 
 

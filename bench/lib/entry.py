@@ -45,6 +45,13 @@ def ignored_ends():
             signal.signal(number, old)
 
 
+def reason(why):
+    """Of what the system refuses, the name and the reason."""
+    if isinstance(why, OSError) and why.strerror:
+        return why.strerror if why.filename is None else "%s: %s" % (why.filename, why.strerror)
+    return str(why)
+
+
 def leave_output():
     """What is left of it goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,7 +84,7 @@ def enter(main, its_word):
         leave_output()
         status = 141
     except OSError as why:
-        complain(str(why))
+        complain(reason(why))
         leave_output()
         status = 1
     sys.exit(status)

@@ -24,20 +24,14 @@ def write(path, text):
         raise
 
 
-def check_kind(path):
-    """What is there and no file would be replaced by one: a device, for example."""
-    if os.path.isdir(path):
-        raise Unusable("%s: is a folder" % path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise Unusable("%s: is there, and no regular file" % path)
-
-
 def check_writable(path):
     """Before hours of measuring, not after."""
-    check_kind(path)
+    if os.path.isdir(path):
+        raise Unusable("%s: is a folder" % path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a device, for example: no file is to replace it
+        raise Unusable("%s: is there, and no regular file" % path)
     folder = os.path.dirname(os.path.realpath(path))
     try:
-        os.makedirs(folder, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".results-"):
             pass
     except OSError as why:

@@ -42,6 +42,7 @@ def results_folder():
 
 
 def unnamed_results(started):
-    """The file of results that nobody gave a name. Another run may have started in the same second."""
+    """The file of results that nobody gave a name, in a folder that is made. Another run may have started in the same second."""
+    os.makedirs(results_folder(), exist_ok=True)
     name = "%s-%d.json" % (time.strftime("%Y%m%d-%H%M%S", time.localtime(started)), os.getpid())
     return os.path.join(results_folder(), name)

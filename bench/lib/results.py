@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What `cairn bench` and its like have measured, as files."""
 import json
-import os
 
 from . import inputs, outputs
 from .outputs import Unusable
 
 
 def write(path, results):
-    os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
     outputs.write(path, json.dumps(results, indent=1) + "\n")
 
 

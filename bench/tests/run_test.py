@@ -174,6 +174,18 @@ class Choice(unittest.TestCase):
         self.assertIn("no regular file", run.stderr)
         self.assertEqual(os.listdir(self.folder), ["pipe"])
 
+    def test_a_folder_that_is_not_there_is_not_made(self):
+        """Nor is anything measured first. As cairn trace and cairn replay have it."""
+        trace = os.path.join(self.folder, "trace")
+        for script, *words in (("run.py", "--workloads", "threadtest", "--allocators", "glibc"), ("peaks.py", "--allocators", "glibc"),
+                               ("coherence.py", "--rows", "local"), ("paper.py", "hoard-4"), ("report.py", trace)):
+            output = "--json" if script == "coherence.py" else "-o"
+            run = subprocess.run([sys.executable, os.path.join(workloads.HERE, script), "--build", BUILD, *words, output, "none/r.json"],
+                                 cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
+            self.assertRegex(run.stderr, r"^\w+: none/r.json: No such file or directory\n$")
+            self.assertEqual(os.listdir(self.folder), [])
+
     def test_a_full_disk_is_one_line_and_the_tables_are_shown(self):
         run = subprocess.run(["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh", sys.executable, RUN, "--build", BUILD, "--scale", "1",
                               "--repeat", "2", "--workloads", "threadtest", "--allocators", "glibc", "--json", "results.json"],
