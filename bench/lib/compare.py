@@ -84,25 +84,35 @@ def change(old, new, case, allocator, same_library, same_baseline):
     return Change(case, allocator, same_library, ratios, moved)
 
 
+def hashes(case):
+    """Of its program, and of what else it reads; nothing in results of long ago."""
+    return {file["sha256"] for file in case.get("files", [])}
+
+
 def changes(old, new):
     """And what there is to be said about the comparison itself."""
     notes = ["the machine's %s was %s and is %s" % (name, old["machine"].get(name), value)
              for name, value in new["machine"].items() if name not in ("load", "memory_kib")
              and name in old["machine"] and old["machine"][name] != value]
-    commands = {case["case"]: case["command"][1:] for case in old["cases"]}
+    cases = {case["case"]: case for case in old["cases"]}
+    parameters = lambda case: (case["command"][1:], case.get("environment") or {})  # noqa: E731
     identity = lambda allocator: (allocator["sha256"], allocator.get("environment") or {})  # noqa: E731
     before = {allocator["name"]: identity(allocator) for allocator in old["allocators"]}
     same_baseline = old["baseline"] == new["baseline"] and old["by"] == new["by"]
-    found = []
+    found, changed = [], []
     for case in new["cases"]:
         label = case["case"]
-        if label not in commands:
+        if label not in cases:
             notes.append("%s is new" % label)
-        elif commands[label] != case["command"][1:]:
+        elif parameters(cases[label]) != parameters(case):
             notes.append("%s had other parameters and is not compared" % label)
         else:
+            if hashes(cases[label]) and hashes(cases[label]) != hashes(case):
+                changed.append(label)
             found += [change(old, new, label, allocator["name"], before[allocator["name"]] == identity(allocator),
                              same_baseline)
                       for allocator in new["allocators"] if allocator["name"] in before
                       and samples_of(old, label, allocator["name"]) and samples_of(new, label, allocator["name"])]
+    if changed:
+        notes.append("the program, or a script of it, has changed since: " + ", ".join(changed))
     return found, notes

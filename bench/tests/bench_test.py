@@ -219,6 +219,19 @@ class Comparison(Test):
         self.assertEqual(self.moved(self.made_up([1.0, 1.0]), other)[1], ["the machine's kernel was 1 and is 2"])
         other["cases"][0]["command"] = ["p", "2"]
         self.assertEqual(compare.changes(self.made_up([1.0]), other)[0], [])
+        other = self.made_up([1.0])
+        other["cases"][0]["environment"] = {"LINGER": "1"}
+        self.assertEqual(compare.changes(self.made_up([1.0]), other), ([], ["c had other parameters and is not compared"]))
+
+    def test_another_program_of_the_same_name(self):
+        old, new = self.made_up([1.0]), self.made_up([1.0])
+        for results, sha in (old, "1"), (new, "2"):
+            results["cases"] = [{**results["cases"][0], "files": [{"path": "p", "sha256": sha}]},
+                                {"case": "d", "command": ["p"], "files": [{"path": "p", "sha256": "0"}]}]
+        self.assertEqual(compare.changes(old, old)[1], [])
+        changed, notes = compare.changes(old, new)
+        self.assertEqual((len(changed), notes), (2, ["the program, or a script of it, has changed since: c"]))
+        self.assertEqual(compare.changes(self.made_up([1.0]), new)[1], ["d is new"], "results of long ago have no hashes")
 
     def test_printed(self):
         self.bench(*SMALL, "--threads", "1", out="old.json")
