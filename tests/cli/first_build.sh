@@ -63,6 +63,19 @@ change() {
     echo "$1" >"$tree/src/word"
 }
 
+# Words that preload what is built say first that they could not: this tree has a blank in its name.
+mkdir "$scratch/a:tree"
+cp "$tree/cairn" "$scratch/a:tree/cairn"
+for words in "run -- true" trace replay bench peaks paper; do
+    for each in "$tree" "$scratch/a:tree"; do
+        # shellcheck disable=SC2086
+        "$each/cairn" $words >"$scratch/out" 2>&1
+        [ $? = 126 ] && [ "$(cat "$scratch/out")" = "cairn: the libraries of $each could not be preloaded: LD_PRELOAD splits at a blank or a colon" ] ||
+            fail "$words in $each: $(tail -n 3 "$scratch/out")"
+        [ ! -e "$each/build" ] || fail "$words in $each has begun to build"
+    done
+done
+
 # A configuration fails; what was wrong is mended.
 echo 'message(FATAL_ERROR "not today")' | cat "$tree/project" - >"$tree/CMakeLists.txt"
 "$tree/cairn" a >"$scratch/out" 2>&1 && fail "a configuration that failed is status 0"
