@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Peak resident memory by the bytes that are live at once, of allocators side by side. See docs/bound.md."""
 import concurrent.futures
-import json
 import os
 import sys
 import tempfile
@@ -156,16 +155,13 @@ def print_tables(found, cells, as_markdown):
 
 def read(path):
     """Earlier results, and their cells by (case, allocator, times the work)."""
+    found = inputs.read_object(path, "result of cairn peaks")
     try:
-        with inputs.open_bytes(path) as file:
-            found = json.load(file)
         names = [field.name for field in fields(peaks.Cell)]
         cells = {(cell["case"], cell["allocator"], cell["times"]): peaks.Cell(**{name: cell[name] for name in names})
                  for cell in found["cells"]}
         format_tables(found, cells)
         return found, cells
-    except OSError as why:
-        raise results.Unusable("%s: %s" % (path, why.strerror))
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as why:
         raise results.Unusable("%s: is damaged, or no result of cairn peaks: %r" % (path, why))
 

@@ -12,14 +12,8 @@ def write(path, results):
 
 def read(path):
     """What `cairn bench` has written."""
-    try:
-        with inputs.open_bytes(path) as file:
-            found = json.load(file)
-    except OSError as why:
-        raise Unusable("%s: %s" % (path, why.strerror))
-    except (ValueError, RecursionError) as why:
-        raise Unusable("%s: is damaged, or no result of cairn bench: %s" % (path, why))
-    if not isinstance(found, dict) or not {"format", "samples", "cases", "allocators"} <= found.keys():
+    found = inputs.read_object(path, "result of cairn bench")
+    if not {"format", "samples", "cases", "allocators"} <= found.keys():
         raise Unusable("%s: is no result of cairn bench" % path)
     if found["format"] != 1:
         raise Unusable("%s: is of another version of cairn bench" % path)

@@ -243,6 +243,20 @@ class Choice(unittest.TestCase):
             self.assertEqual((run.stdout, run.stderr.count("\n")), ("", 1), run.stderr)
             self.assertIn("is damaged", run.stderr)
 
+    def test_what_is_no_result_is_not_read_to_its_end(self):
+        """/dev/zero has none. Nor is it repeated in the complaint."""
+        binary = os.path.join(self.folder, "binary")
+        with open(binary, "wb") as file:
+            file.write(b"{" + bytes(range(256)) * 100)
+        for script in "run.py", "peaks.py":
+            for path, said in ("/dev/zero", "is no result of cairn"), (binary, "is damaged, or no result of cairn"), \
+                    ("/dev/null", "is empty"), (self.folder, "Is a directory"):
+                run = subprocess.run(["sh", "-c", 'ulimit -v 1000000 && exec "$@"', "sh", sys.executable,
+                                      os.path.join(workloads.HERE, script), "--show", path], capture_output=True, text=True, timeout=60)
+                self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), run.stderr[-300:])
+                self.assertIn("%s: %s" % (path, said), run.stderr)
+                self.assertLess(len(run.stderr), 300)
+
     def test_streams(self):
         """A name in no encoding, and a closed stderr: no complaint goes to stdout."""
         name = os.fsdecode(b"\xff")
