@@ -50,6 +50,12 @@ int run_word(int count, char **words) {
     app.set_version_flag("--version", "cairn " CAIRN_VERSION);
     app.require_subcommand(1);
 
+    const std::string word = count > 1 ? words[1] : "";
+    app.failure_message([&](const CLI::App *, const CLI::Error &wrong) {
+        const std::string whose = word.empty() || word[0] == '-' ? "" : word + ": ";
+        return "cairn: " + whose + wrong.what() + " (--help lists the options)\n";
+    });
+
     // An empty FILE, as from a shell variable that is not set.
     const auto is_named = [](const std::string &file) { return std::string(file.empty() ? "is empty" : ""); };
     const CLI::Range any_process(std::uint64_t{1}, most_images);
@@ -81,12 +87,16 @@ int run_word(int count, char **words) {
         ->check(any_process);
     trace_info_command->add_flag(
         "--json", trace_json, "All figures of one process, the busiest if none is named, as a JSON object");
-    trace_info_command->add_option("file", trace_path, "What cairn trace has written")->required();
+    trace_info_command->add_option("file", trace_path, "What cairn trace has written")
+        ->required()
+        ->check(is_named);
 
     ReplayRequest replay_request;
     CLI::App *const replay_command =
         app.add_subcommand("replay", "Make the calls of a trace again under other allocators");
-    replay_command->add_option("file", replay_request.file, "What cairn trace has written")->required();
+    replay_command->add_option("file", replay_request.file, "What cairn trace has written")
+        ->required()
+        ->check(is_named);
     replay_command
         ->add_option("--allocators", replay_request.allocators,
                      "Names as for run, glibc, PATH.so or NAME=PATH.so, with commas in between")
@@ -105,8 +115,8 @@ int run_word(int count, char **words) {
     replay_command->add_option("--json", replay_request.json, "A file for all that was measured")
         ->check(is_named);
 
-    for (const LabWord &word : lab_words) {
-        app.add_subcommand(word.word, word.summary);
+    for (const LabWord &each : lab_words) {
+        app.add_subcommand(each.word, each.summary);
     }
 
     bool json = false;
@@ -120,7 +130,6 @@ int run_word(int count, char **words) {
     }
     // For subcommands that take a program, the arguments after the first "--" are the program's and are not parsed.
     char **const end = words + count;
-    const std::string word = count > 1 ? words[1] : "";
     const auto is_mark = [](const char *each) { return std::strcmp(each, "--") == 0; };
     char **const mark = word == "run" || word == "trace" ? std::find_if(words, end, is_mark) : end;
     try {

@@ -140,8 +140,14 @@ ends 126 run --allocator "$scratch/none.so" -- true && one_line "can not be prel
 ends 2 run && one_line "no program"
 ends 2 run -- && one_line "no program"
 ends 2 run --bogus -- true && one_line "unknown option '--bogus'"
-ends 2
-ends 2 walk
+ends 2 && one_line "cairn: A subcommand is required (--help lists the options)"
+ends 2 walk && one_line "cairn: there is no word 'walk'"
+ends 2 trace-info && one_line "cairn: trace-info: file is required (--help lists the options)"
+ends 2 trace-info "" && one_line "cairn: trace-info: file: is empty"
+ends 2 replay "" --allocators glibc && one_line "cairn: replay: file: is empty"
+ends 2 replay x --allocators glibc --repeat 99999999999999999999 && one_line "cairn: replay: "
+ends 2 trace-info --process 0 x && one_line "cairn: trace-info: --process: Value 0 not in range"
+ends 2 info --yaml && one_line "cairn: info: The following argument was not expected: --yaml"
 
 (mkdir "$scratch/gone" && cd "$scratch/gone" && rmdir "$scratch/gone" && exec "$cairn" trace -o x -- true) 2>"$scratch/err"
 [ $? = 1 ] && [ "$(cat "$scratch/err")" = "cairn: trace: x: No such file or directory" ] ||
