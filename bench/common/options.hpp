@@ -8,6 +8,7 @@
 #include "table.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -34,8 +35,9 @@ public:
         if (given == nullptr)
             return preset;
         char *end = nullptr;
+        errno = 0;
         const std::uint64_t value = std::strtoull(given, &end, 10);
-        if (end == given || *end != '\0' || *given == '-')
+        if (end == given || *end != '\0' || *given == '-' || errno == ERANGE)
             refuse(name, given);
         return value;
     }
@@ -60,8 +62,10 @@ public:
 
     // An amount of work: a figure that --scale multiplies; at least 1.
     std::uint64_t work(const char *name, std::uint64_t preset, const char *help) {
-        const std::uint64_t scaled = number(name, preset, help) * scale_ / 100;
-        return scaled == 0 ? 1 : scaled;
+        std::uint64_t scaled = 0;
+        if (__builtin_mul_overflow(number(name, preset, help), scale_, &scaled))
+            refuse("scale", "too much");
+        return scaled < 100 ? 1 : scaled / 100;
     }
 
     const char *word(const char *name, const char *preset, const char *help) {

@@ -132,7 +132,10 @@ class Programs(unittest.TestCase):
                                  ("shbench", "--low", "2000"), ("producer_consumer", "--high", "0"),
                                  ("producer_consumer", "--depth", "0"), ("round_robin", "--size", "0"),
                                  ("large", "--high", "65535"), ("large", "--between", "0"), ("hypercube", "--dimensions", "2"),
-                                 ("xalloc", "--high", "7"), ("patterns", "--pattern", "no such")):
+                                 ("xalloc", "--high", "7"), ("patterns", "--pattern", "no such"),
+                                 ("threadtest", "--threads", "99999999999999999999"),
+                                 ("threadtest", "--scale", "99999999999999999999"),
+                                 ("threadtest", "--scale", "9999999999999999999")):
             with self.subTest(name, arguments=arguments):
                 status, printed, complaint = output([places.program(BUILD, name), *arguments])
                 self.assertEqual((status, printed, complaint.count("\n")), (2, "", 1), complaint)
