@@ -62,7 +62,7 @@ def enter(main, its_word):
     temporary folder stays; 141 when the reader has gone. What the system refuses is one line."""
     global word
     word = its_word
-    for number in signal.SIGTERM, signal.SIGHUP:
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, interrupt)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status of every run away

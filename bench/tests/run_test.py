@@ -224,6 +224,17 @@ class Choice(unittest.TestCase):
             run.communicate()
             self.assertEqual((run.returncode, os.listdir(self.folder)), (130, []))
 
+    def test_ctrl_c_before_the_beginning_is_silent(self):
+        """While a script is still loaded."""
+        with open(os.path.join(self.folder, "rich.py"), "w") as file:
+            file.write("import time\nprint('loading', flush=True)\ntime.sleep(60)\n")
+        for script in "run.py", "peaks.py":
+            run = subprocess.Popen([sys.executable, os.path.join(workloads.HERE, script), "--list"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": self.folder})
+            self.assertEqual(run.stdout.readline(), "loading\n")
+            run.send_signal(signal.SIGINT)
+            self.assertEqual((*run.communicate(), run.returncode), ("", "", -signal.SIGINT))
+
     def test_results_have_the_rights_that_umask_leaves(self):
         path = os.path.join(self.folder, "results.json")
         run = subprocess.run(["sh", "-c", 'umask 077 && exec "$@"', "sh", sys.executable, RUN, "--build", BUILD, "--scale", "1",
