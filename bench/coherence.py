@@ -78,7 +78,7 @@ def choose(words, known):
 
 
 def numbers(text):
-    values = [int(part) for part in text.split(",")]
+    values = list(dict.fromkeys(int(part) for part in text.split(",")))
     if any(not 1 <= value <= 256 for value in values):
         raise argparse.ArgumentTypeError("numbers of threads are 1 to 256")
     return values
@@ -169,7 +169,7 @@ def main(arguments):
     if not known:
         fail("no %s* in %s: build the project with clang++-19 installed" % (PREFIX, places.programs(options.build)))
     chosen = choose(options.allocators, known) if options.allocators else list(known)
-    rows = [row.strip() for row in options.rows.split(";")] if options.rows else list(ROWS)
+    rows = list(dict.fromkeys(row.strip() for row in options.rows.split(";"))) if options.rows else list(ROWS)
     for row in rows:
         if row not in ROWS:
             fail("no row is called '%s'; there are: %s" % (row, "; ".join(ROWS)))

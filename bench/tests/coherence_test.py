@@ -80,12 +80,13 @@ class Table(unittest.TestCase):
     def test_rows_and_results(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "r.json")
-            ended = table("--allocators", "cairn", "--rows", "local;remote free", "--threads", "1,2", "--seeds", "1",
+            ended = table("--allocators", "cairn", "--rows", "local;remote free;local", "--threads", "1,2,1", "--seeds", "1",
                           "--json", path)
             self.assertEqual(ended.returncode, 0, ended.stderr)
             with open(path) as file:
                 data = json.load(file)
         self.assertEqual([line.split()[-1] for line in ended.stdout.splitlines()[2:4]], ["0.00", "0.00"])
+        self.assertEqual(len(ended.stdout.splitlines()), 6, "what is named twice is counted once")
         self.assertEqual(len(data), 4)
         self.assertIsNone(data[2]["counts"], "nobody else to free for")
 
