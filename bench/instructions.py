@@ -10,7 +10,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, measure, places, report  # noqa: E402
+from lib import allocators, inputs, measure, places, report  # noqa: E402
 from lib.entry import Parser, complain, enter  # noqa: E402
 from lib.choice import choose_allocators, comma_list, positive, positives  # noqa: E402
 
@@ -32,26 +32,32 @@ def read_arguments(arguments):
 
 
 def instructions(command, allocator, size, batch, pairs):
-    """All instructions of one process; None if it did not end well."""
+    """All instructions of one process; None if it did not end well, which is said."""
     environment = {**measure.clean_environment(), **allocator.environment}
     if allocator.library is not None:
         environment["LD_PRELOAD"] = allocator.library
     with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
         counts = os.path.join(folder, "callgrind.out")
         run = measure.call(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command,
-                            "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)], env=environment)
-        if run.returncode != 0 or not os.path.exists(counts):
+                            "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)], env=environment, **inputs.TEXT)
+        found = None
+        if run.returncode == 0 and os.path.exists(counts):
+            with open(counts) as file:
+                found = re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
+        if found is None:
+            said = [line for line in run.stderr.splitlines() if line.strip() and not line.startswith("==")]
+            how = "status %d" % run.returncode if run.returncode >= 0 else measure.signal_name(-run.returncode)
+            complain("%s, %d B x %d: %s" % (allocator.name, size, batch, ": ".join([how, *said[-1:]])))
             return None
-        with open(counts) as file:
-            return int(re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE).group(1))
+        return int(found.group(1))
 
 
 def a_pair(command, allocator, size, batch, pairs):
     """The second half of the longer run: start and warm-up are in both, and cancel out. Batches are whole ones."""
     pairs = (pairs + batch - 1) // batch * batch
     short = instructions(command, allocator, size, batch, pairs)
-    long = instructions(command, allocator, size, batch, 2 * pairs)
-    return None if short is None or long is None else (long - short) / pairs
+    long = None if short is None else instructions(command, allocator, size, batch, 2 * pairs)
+    return None if long is None else (long - short) / pairs
 
 
 def main(arguments):

@@ -52,6 +52,10 @@ class Trouble(unittest.TestCase):
         run = self.run_with("--allocators", "glibc,bad=%s;BAD_MALLOC=crash" % bad, "--sizes", "64", "--batches", "1", "--pairs", "6000")
         self.assertEqual([line.split()[0] for line in run.stdout.splitlines()[1:]], ["glibc", "bad"])
         self.assertEqual((run.returncode, run.stdout.split()[-1]), (1, "-"), run.stderr)
+        self.assertRegex(run.stderr, r"^instructions: bad, 64 B x 1: SIGSEGV\n$")
+        run = self.run_with("--allocators", "glibc", "--sizes", "99999999999999999999", "--batches", "1")
+        self.assertEqual((run.returncode, run.stdout.split()[-1]), (1, "-"), run.stderr)
+        self.assertRegex(run.stderr, r"^instructions: glibc, 9+ B x 1: status 2: .*--size: bad value '9+'\n$")
 
 
 if __name__ == "__main__":
