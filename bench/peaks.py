@@ -156,6 +156,9 @@ def print_tables(found, cells, as_markdown):
 def read(path):
     """Earlier results, and their cells by (case, allocator, times the work)."""
     found = inputs.read_object(path, "result of cairn peaks")
+    if found.get("what") != "cairn peaks":
+        raise results.Unusable("%s: is no result of cairn peaks" % path)
+    results.check_format(path, found, "cairn peaks")
     try:
         names = [field.name for field in fields(peaks.Cell)]
         cells = {(cell["case"], cell["allocator"], cell["times"]): peaks.Cell(**{name: cell[name] for name in names})

@@ -9,7 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from lib import inputs, outputs, places  # noqa: E402
+from lib import inputs, outputs, places, results  # noqa: E402
 from lib.choice import positive  # noqa: E402
 from lib.entry import Parser, complain, enter, named  # noqa: E402
 from lib.outputs import Unusable  # noqa: E402
@@ -68,6 +68,7 @@ def load(options):
     if isinstance(data, dict) and data.get("what") == "cairn replay":
         return "replay_page", data
     if isinstance(data, dict) and "samples" in data and "cases" in data:
+        results.check_format(path, data, "cairn bench")
         return "bench_page", data
     raise Unusable("%s: is neither a trace nor a result of cairn replay or cairn bench" % path)
 

@@ -113,7 +113,7 @@ class Runs(unittest.TestCase):
             self.assertIn("with --quick", whole.stderr)
             with open(path) as file:
                 found = json.load(file)
-            for damage in {"cells": [1]}, {"empty_bytes": []}, {"cells": [{**found["cells"][0], "trouble": 1}]}:
+            for damage in {"format": 2}, {"what": "cairn bench"}, {"cells": [1]}, {"empty_bytes": []}, {"cells": [{**found["cells"][0], "trouble": 1}]}:
                 with open(path, "w") as file:
                     json.dump({**found, **damage}, file)
                 broken = run("--show", path)

@@ -398,6 +398,7 @@ class Refusals(Case):
                 ("is neither a trace nor", self.file("b", b"\x7fELF")), ("is neither a trace nor", self.file("c", b"{}")),
                 ("is damaged", self.file("d", damaged)), ("is no trace", self.file("e", content[:100])),
                 ("allocated nothing", self.file("f", content[:4096])), ("is damaged or cut", self.file("g", written[:900])),
+                ("of another version", self.file("v", written.replace(b'"format": 1', b'"format": 2'))),
                 ("'summary' is missing", self.file("h", written.replace(b'"summary"', b'"gone"'))),
                 ("'allocators' is missing", self.file("i", b'{"what": "cairn replay"}'))):
             self.one_line(wanted, path, "-o", page)
