@@ -103,13 +103,6 @@ class Series:
             self.cells[case.label, allocator.name, times] = cell
             self.runs.append({"case": case.label, "allocator": allocator.name, "times": times, **sample})
 
-    def forget_broken_off(self):
-        """What ended because the series did has no figures, and that is no fault of an allocator's."""
-        broken = [run for run in self.runs if "wall" not in run]
-        for run in broken:
-            del self.cells[run["case"], run["allocator"], run["times"]]
-            self.runs.remove(run)
-
     def count_live(self, label):
         self.live[label] = extras.live(self.runner(), self.cases[label], None)["live_bytes"]
 
@@ -235,8 +228,6 @@ def measure_all(options):
         finally:
             pool.shutdown(cancel_futures=True)
             with ignored_ends():
-                if interrupted:
-                    runs.forget_broken_off()
                 record.write(runs, interrupted)
     if not runs.cells and not record.earlier:
         complain("no run was made")

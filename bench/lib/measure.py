@@ -71,6 +71,11 @@ def own_figures(path):
 
 
 running = set()  # processes, each with a group of its own
+broken_off = set()  # by end_all()
+
+
+class BrokenOff(Exception):
+    """In the thread whose program end_all() has ended: there is nothing to say of it."""
 
 
 def end(process, number=signal.SIGTERM):
@@ -82,6 +87,7 @@ def end(process, number=signal.SIGTERM):
 def end_all(number=signal.SIGTERM):
     """Of all threads: what they run ends without figures."""
     for process in list(running):
+        broken_off.add(process)
         end(process, number)
 
 
@@ -91,6 +97,8 @@ def call(command, timeout=None, **how):
     running.add(process)
     try:
         out, err = process.communicate(timeout=timeout)
+        if process in broken_off:
+            raise BrokenOff
         return subprocess.CompletedProcess(command, process.returncode, out, err)
     except BaseException:
         end(process)

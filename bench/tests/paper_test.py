@@ -144,7 +144,7 @@ class Words(unittest.TestCase):
             valgrind, begun, temporary = (os.path.join(folder, name) for name in ("valgrind", "begun", "tmp"))
             os.mkdir(temporary)
             with open(valgrind, "w") as file:  # with a child, as for a compiler
-                file.write("#!/bin/sh\nsleep 60 &\necho $! >$0.aside\nmv $0.aside '%s'\nwait\n" % begun)
+                file.write("#!/bin/sh\nsleep 60 &\necho $! >$0.$$\nmv $0.$$ '%s'\nwait\n" % begun)
             os.chmod(valgrind, 0o755)
             with mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"], TMPDIR=temporary):
                 paper_of_it = subprocess.Popen([sys.executable, "-B", os.path.join(BENCH, "paper.py"), "--build", BUILD, "hoard-7",
