@@ -18,9 +18,13 @@ inline pid_t thread_named(const char *name) {
         char path[64];
         char text[64] = "";
         std::snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", task->d_name);
-        if (task->d_name[0] != '.' && read_proc(path, text, sizeof text) != 0 &&
-            std::strncmp(text, name, std::strlen(name)) == 0) {
-            found = std::atoi(task->d_name);
+        // None where the thread has ended since readdir.
+        const int fd = task->d_name[0] == '.' ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
+            const bool is_read = read(fd, text, sizeof text - 1) > 0;
+            found =
+                is_read && std::strncmp(text, name, std::strlen(name)) == 0 ? std::atoi(task->d_name) : found;
+            close(fd);
         }
     }
     closedir(tasks);
