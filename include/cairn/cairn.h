@@ -25,8 +25,9 @@ const char *cairn_version(void);
 
 // ---- Statistics
 
-// Statistics of the whole process. While other threads allocate, each member is right for some moment, but not all
-// members for the same one. New members are added at the end only.
+// Statistics of the whole process. While other threads allocate, the members are not of the same moment; live,
+// small_live, small_resident, superblocks, large_live and large_live_blocks are sums over several moments, and off by
+// what was allocated and freed meanwhile. New members are added at the end only.
 struct cairn_statistics {
     size_t size; // set by the caller: sizeof(struct cairn_statistics); members beyond it are not written
 

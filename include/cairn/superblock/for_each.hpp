@@ -4,7 +4,7 @@
 //
 // Adds:    for_each, and the statistics of all superblocks.
 // Needs:   RunHeap.
-// Threads: any. While other threads run, each figure is right for some moment, but not all for the same one.
+// Threads: any. While other threads run, each figure is a sum over several moments.
 // Cost:    a load for each slot.
 #pragma once
 
