@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The counts of coherence traffic: the same in every run, nothing where nothing is shared, and what a lock costs."""
+import contextlib
+import glob
 import json
 import os
 import shutil
@@ -76,6 +78,15 @@ class Counts(unittest.TestCase):
 
 
 @unittest.skipUnless(os.path.exists(program("cairn")), "not built: no clang++-19")
+def children(pid):
+    """Of all its threads."""
+    found = []
+    for path in glob.glob("/proc/%d/task/*/children" % pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(path) as file:
+            found += file.read().split()
+    return found
+
+
 class Table(unittest.TestCase):
     def test_rows_and_results(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -112,10 +123,10 @@ class Table(unittest.TestCase):
                                              "cairn,slow", "--rows", "local", "--threads", "1", "--json", path],
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
                 self.addCleanup(counting.kill)
-                while not os.path.exists(begun):
+                while not os.path.exists(begun) or len(children(counting.pid)) > 1:
                     self.assertIsNone(counting.poll())
                     time.sleep(0.05)
-                time.sleep(1)  # for the other count
+                time.sleep(1)  # the other count has ended: it is taken
                 os.killpg(counting.pid, signal.SIGINT) if whole_group else counting.terminate()
                 out, err = counting.communicate(timeout=20)
                 self.assertEqual((counting.returncode, err), (130, "coherence: interrupted after 1 of 2 counts\n"), out)
