@@ -3,7 +3,7 @@
 // A process that has grown to 48 MiB goes on by huge pages, one at a time, where the kernel has them: what it has is in
 // some, and that takes no more memory. When all is freed it goes back and stays away. Not below, not if the option says
 // so, nor in a process that may not have any.
-#include "process_test.hpp"
+#include "linked_blocks.hpp"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,31 +14,6 @@ using namespace process_test;
 namespace {
 
 constexpr std::size_t size = 1000;
-
-struct Node {
-    Node *next;
-};
-
-/// So many bytes in small blocks, all written.
-Node *fill(std::size_t bytes) {
-    Node *list = nullptr;
-    for (std::size_t i = 0; i < bytes / size; ++i) {
-        auto *const node = static_cast<Node *>(malloc(size));
-        CHECK(node != nullptr);
-        std::memset(static_cast<void *>(node), 1, size);
-        node->next = list;
-        list = node;
-    }
-    return list;
-}
-
-void free_all(Node *list) {
-    while (list != nullptr) {
-        Node *const node = list;
-        list = node->next;
-        free(node);
-    }
-}
 
 std::size_t in_huge_pages() {
     return proc_bytes("/proc/self/smaps_rollup", "\nAnonHugePages:");
@@ -62,15 +37,15 @@ bool gives(bool asks) {
 }
 
 void grow_and_shrink(bool wanted) {
-    free_all(fill(40 * MiB));
+    free_list(allocate_list(40 * MiB, size));
     CHECK(in_huge_pages() == 0);
     constexpr std::size_t live = 128 * MiB;
-    Node *const list = fill(live);
+    Node *const list = allocate_list(live, size);
     dprintf(1, "%.1f MiB in huge pages, at most %.1f resident\n", mebibytes(in_huge_pages()),
             mebibytes(peak_resident()));
     CHECK(wanted ? in_huge_pages() >= 2 * MiB : in_huge_pages() == 0);
     CHECK(peak_resident() <= live + live / 10 + 8 * MiB);
-    free_all(list);
+    free_list(list);
     const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
     dprintf(1, "a second later %.1f MiB\n", mebibytes(after));
     CHECK(after <= 32 * MiB);
