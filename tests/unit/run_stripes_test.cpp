@@ -88,6 +88,38 @@ TEST_F(RunStripesTest, WhereSpaceIsShortAllGoHalves) {
         testing::ExitedWithCode(0), "");
 }
 
+TEST(RunStripes, WithoutMemoryForAStripeTheFirstOneServes) {
+    if (platform::sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space without limit";
+    }
+    EXPECT_EXIT(
+        {
+            static constinit RunStripes stripes;
+            test::limit_address_space(0);
+            unsigned stripe = 3;
+            PurgingRuns *const got = &stripes.open(stripe);
+            EXPECT_EQ(stripe, 0u);
+            unsigned first = 0;
+            EXPECT_EQ(got, &stripes.open(first));
+            EXPECT_EQ(stripes.count(), 1u);
+            EXPECT_EQ(stripes.dirty_bytes(3), 0u);
+            _exit(HasFailure());
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST(RunStripes, AStripeHasItsOwnMemoryFromTheFirstSegmentOn) {
+    static_assert(sizeof(RunStripes) < 2 * sizeof(PurgingRuns), "the others take no memory before");
+    static constinit RunStripes stripes;
+    unsigned first = 0, fifth = 5;
+    PurgingRuns *const got = &stripes.open(fifth);
+    EXPECT_EQ(fifth, 5u);
+    EXPECT_NE(got, &stripes.open(first));
+    EXPECT_EQ(got, &stripes.open(fifth)) << "opened once";
+    EXPECT_EQ(stripes.count(), 6u);
+    EXPECT_EQ(stripes.purge(0), 0u) << "those that are not open are passed over";
+}
+
 /// The limit comes later: what other stripes have is still to be had, and before what lies free goes back.
 TEST_F(RunStripesTest, WhereSpaceIsShortAllHaveWhatIsThere) {
     if (platform::sanitized) {

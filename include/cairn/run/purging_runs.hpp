@@ -49,6 +49,12 @@ public:
     PurgingRuns(const PurgingRuns &) = delete;
     PurgingRuns &operator=(const PurgingRuns &) = delete;
 
+    /// In zeroed memory, of which it touches the lock alone: a constructor would touch all. nullptr: of nullptr.
+    static PurgingRuns *in_zeroed(void *memory) {
+        auto *const made = static_cast<PurgingRuns *>(memory);
+        return made != nullptr ? (new (&made->lock_) sync::Lock(sync::Rank::stripe), made) : nullptr;
+    }
+
     sync::Lock &lock() { return lock_; }
     FreeRuns &runs() { return free_; }
     std::size_t dirty_bytes() const { return free_.dirty_bytes(); }
