@@ -120,6 +120,20 @@ TEST(RunStripes, AStripeHasItsOwnMemoryFromTheFirstSegmentOn) {
     EXPECT_EQ(stripes.purge(0), 0u) << "those that are not open are passed over";
 }
 
+/// A process of few threads is small, and has a stripe for each of them.
+TEST(RunStripes, AStripeThatHasGrownHasWrittenToOnePage) {
+    struct Shown : RunHeap {
+        using RunHeap::stripes_;
+    };
+    static constinit Shown runs;
+    const cairn::Run run = runs.allocate(1, 1, RunHeap::Touched::later, 5);
+    ASSERT_NE(run.first, nullptr);
+    const std::size_t page = platform::vm::page_size();
+    const PurgingRuns *const stripe = &runs.stripes_.of(run.first);
+    EXPECT_LE(platform::vm::resident_bytes(stripe, align_up(sizeof *stripe, page)), 2 * page)
+        << "of another one it has read zeros";
+}
+
 /// The limit comes later: what other stripes have is still to be had, and before what lies free goes back.
 TEST_F(RunStripesTest, WhereSpaceIsShortAllHaveWhatIsThere) {
     if (platform::sanitized) {

@@ -91,13 +91,15 @@ protected:
         clean_bytes_.store(clean_.bytes(), std::memory_order_relaxed);
     }
 
-    RunLists dirty_;
-    RunLists clean_;
-
 private:
+    // In this order a stripe without dirty runs writes to one page (RunLists).
     std::size_t low_water_ = 0;
     std::atomic<std::size_t> dirty_bytes_{0}; ///< both relaxed: exact with the lock held, otherwise a hint
     std::atomic<std::size_t> clean_bytes_{0};
+
+protected:
+    RunLists clean_;
+    RunLists dirty_;
 };
 
 } // namespace cairn

@@ -18,7 +18,6 @@
 #include <cairn/run/segment.hpp>
 
 #include <bit>
-#include <initializer_list>
 
 namespace cairn {
 
@@ -29,17 +28,18 @@ public:
     void insert(OwnerLine *first) {
         const unsigned n = first->slots;
         first[n - 1].slots = static_cast<std::uint16_t>(n);
-        of(first).lists[n].push_front(first);
-        of(first).occupied[n / 64] |= std::uint64_t{1} << n % 64;
+        const Set set = set_of(first);
+        lists_[n][set].push_front(first);
+        occupied_[set][n / 64] |= std::uint64_t{1} << n % 64;
         bytes_ += n * slot_size;
     }
 
     void remove(OwnerLine *first) {
         const unsigned n = first->slots;
-        Set &set = of(first);
-        set.lists[n].remove(first);
-        if (set.lists[n].empty()) {
-            set.occupied[n / 64] &= ~(std::uint64_t{1} << n % 64);
+        const Set set = set_of(first);
+        lists_[n][set].remove(first);
+        if (lists_[n][set].empty()) {
+            occupied_[set][n / 64] &= ~(std::uint64_t{1} << n % 64);
         }
         bytes_ -= n * slot_size;
     }
@@ -50,9 +50,8 @@ public:
     OwnerLine *best_fit(unsigned slots, unsigned alignment, OwnerLine *&whole) const {
         const unsigned most = slots == alignment ? 1 : longest_look_;
         for (unsigned n = next_length(slots); n < lengths_; n = next_length(n + 1)) {
-            for (const Set *const set :
-                 {&others_, &aligned_}) { // aligned runs are kept for those who need them
-                OwnerLine *run = set->lists[n].front();
+            for (const LineList &list : lists_[n]) { // aligned runs are kept for those who need them
+                OwnerLine *run = list.front();
                 for (unsigned left = most; run != nullptr && left != 0; run = run->next, --left) {
                     if (OwnerLine *const piece = piece_of(run, slots, alignment)) {
                         whole = run;
@@ -71,9 +70,8 @@ public:
             for (std::uint64_t bits = occupied(word); bits != 0;) {
                 const unsigned n = log2_floor(bits);
                 bits ^= std::uint64_t{1} << n;
-                for (const Set *const set : {&others_, &aligned_}) {
-                    for (OwnerLine *run = set->lists[word * 64 + n].front(); run != nullptr;
-                         run = run->next) {
+                for (const LineList &list : lists_[word * 64 + n]) {
+                    for (OwnerLine *run = list.front(); run != nullptr; run = run->next) {
                         if (count-- == 0) {
                             return;
                         }
@@ -98,14 +96,11 @@ private:
     static constexpr unsigned words_ = lengths_ / 64;
     static constexpr unsigned longest_look_ = 32; ///< runs of a list; the search is under the stripe's lock
 
-    struct Set {
-        LineList lists[lengths_];
-        std::uint64_t occupied[words_]{}; ///< a bit for each list that is not empty
-    };
+    enum Set : unsigned char { others, aligned, sets };
 
-    Set &of(const OwnerLine *run) {
+    static Set set_of(const OwnerLine *run) {
         const unsigned piece = std::bit_floor(unsigned{run->slots});
-        return piece_of(run, piece, piece) != nullptr ? aligned_ : others_;
+        return piece_of(run, piece, piece) != nullptr ? aligned : others;
     }
 
     /// The first slot of a piece of the run; nullptr if it holds none.
@@ -116,7 +111,7 @@ private:
         return start + slots <= at + run->slots ? run + (start - at) : nullptr;
     }
 
-    std::uint64_t occupied(unsigned word) const { return others_.occupied[word] | aligned_.occupied[word]; }
+    std::uint64_t occupied(unsigned word) const { return occupied_[others][word] | occupied_[aligned][word]; }
 
     /// The smallest length >= n that has a run; `lengths_` when there is none.
     unsigned next_length(unsigned n) const {
@@ -134,9 +129,10 @@ private:
         return word * 64 + log2_exact(bits);
     }
 
-    Set aligned_;
-    Set others_;
+    // In this order, and with the two lists of a length side by side, runs of up to 14 MiB write to one page.
     std::size_t bytes_ = 0;
+    std::uint64_t occupied_[sets][words_]{}; ///< a bit for each list that is not empty
+    LineList lists_[lengths_][sets];
 };
 
 } // namespace cairn

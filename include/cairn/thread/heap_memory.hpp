@@ -12,6 +12,7 @@
 #include <cairn/run/metadata.hpp>
 
 #include <cstddef>
+#include <utility>
 
 namespace cairn {
 
@@ -31,13 +32,13 @@ public:
             left_ = chunk_bytes_ / Bytes;
         }
         --left_;
-        return chunk_ + left_ * Bytes;
+        return std::exchange(chunk_, chunk_ + Bytes);
     }
 
 private:
     static constexpr std::size_t chunk_bytes_ = align_up(16 * Bytes, 64_KiB);
-    std::byte *chunk_ = nullptr;
-    std::size_t left_ = 0;
+    std::byte *chunk_ = nullptr; ///< what is left of it
+    std::size_t left_ = 0;       ///< heaps
 };
 
 } // namespace cairn
