@@ -5,6 +5,7 @@
 
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/adapt/throw_exception.hpp>
+#include <cairn/combine/seg.hpp>
 #include <cairn/combine/segregated.hpp>
 #include <cairn/core/archetype.hpp>
 #include <cairn/core/compose.hpp>
@@ -13,6 +14,8 @@
 #include <cairn/debug/trace.hpp>
 #include <cairn/debug/trace_file.hpp>
 #include <cairn/layer/bump.hpp>
+#include <cairn/layer/coalesce.hpp>
+#include <cairn/layer/coalesceable.hpp>
 #include <cairn/layer/freelist.hpp>
 #include <cairn/layer/size_header.hpp>
 #include <cairn/sizeclass/geometric.hpp>
@@ -23,6 +26,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -79,6 +83,29 @@ struct OpaqueHeap : MallocHeap {
     CAIRN_NOINLINE void *malloc(std::size_t size) { return MallocHeap::malloc(size); }
     CAIRN_NOINLINE void free(void *p) { MallocHeap::free(p); }
 };
+
+/// The heap on a buffer joins its blocks to one as long as the buffer, whatever the stages between the two are.
+template <class... Stages>
+void regions_continue_each_other() {
+    using Classes = GeometricSizeClasses<128_KiB, 1_KiB, 16>;
+    const auto heap = std::make_unique<
+        Compose<StaticBufferHeap<1_MiB>, Stages..., Coalesceable<4_KiB>, Seg<Classes>, Coalesce>>();
+    void *blocks[500];
+    for (void *&p : blocks) {
+        p = heap->malloc(1000);
+    }
+    for (void *p : blocks) {
+        heap->free(p);
+    }
+    EXPECT_NE(heap->malloc(1'000'000), nullptr);
+}
+
+TEST(Watching, LeavesTheRegionsOfAContiguousHeapTogether) {
+    regions_continue_each_other<>();
+    regions_continue_each_other<Trace<trace>>();
+    regions_continue_each_other<SizeTable<>>();
+    regions_continue_each_other<SizeTable<>, Profile<usage>>();
+}
 
 TEST(ProfileHeap, CountsWhatWasThrown) {
     static constinit Usage seen;

@@ -18,7 +18,7 @@
 #include <cairn/core/concepts.hpp>
 #include <cairn/debug/finding.hpp>
 #include <cairn/debug/usage.hpp>
-#include <cairn/layer/boundary_tag.hpp>
+#include <cairn/layer/region_end.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
@@ -28,7 +28,7 @@ class ProfileHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>,
-                          takes_others = TakesOthers<Super>;
+                          takes_others = TakesOthers<Super>, contiguous = ContiguousHeap<Super>;
 
     ProfileHeap() = default;
     ProfileHeap(const ProfileHeap &) = delete;

@@ -14,6 +14,7 @@
 
 #include <cairn/core/at_end.hpp>
 #include <cairn/debug/address_map.hpp>
+#include <cairn/layer/region_end.hpp>
 #include <cairn/sync/across_fork.hpp>
 #include <cairn/thread/locked.hpp>
 
@@ -23,6 +24,7 @@ template <Heap Super, LockType L = RankedLock<sync::Rank::debug>>
 class SizeTableHeap {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
+    static constexpr bool contiguous = ContiguousHeap<Super>;
 
     void *malloc(std::size_t size) {
         return enter(size, [&] { return heap_.malloc(size); });

@@ -16,7 +16,7 @@
 #include <cairn/core/at_end.hpp>
 #include <cairn/core/concepts.hpp>
 #include <cairn/debug/trace_record.hpp>
-#include <cairn/layer/boundary_tag.hpp>
+#include <cairn/layer/region_end.hpp>
 #include <cairn/sync/across_fork.hpp>
 
 namespace cairn {
@@ -40,7 +40,7 @@ class TraceHeap : public detail::SameRecordAs<Super> {
 public:
     static constexpr std::size_t alignment = alignment_of<Super>;
     static constexpr bool marked = MarksAll<Super>, marks = MayMark<Super>, joins = Joins<Super>,
-                          takes_others = TakesOthers<Super>;
+                          takes_others = TakesOthers<Super>, contiguous = ContiguousHeap<Super>;
 
     void *malloc(std::size_t size) {
         return took(Operation::malloc, size, 0, [&] { return heap_.malloc(size); });
