@@ -135,7 +135,7 @@ private:
         unsigned word = c / 64;
         std::uint64_t bits = filled_[word] & (~std::uint64_t{0} << c % 64);
         while (bits == 0) {
-            if (++word == words_) {
+            if (++word >= words_) {
                 return count_;
             }
             bits = filled_[word];
