@@ -431,6 +431,16 @@ TEST(CoalesceDeathTest, StopsAtADoubleFreeWhereAssertionsAreOn) {
     }
 }
 
+TEST(CoalesceDeathTest, StopsAtATagWithTextInItWhereAssertionsAreOn) {
+    if constexpr (platform::checked) {
+        Splitting heap;
+        auto *const p = static_cast<char *>(heap.malloc(24));
+        void *const behind = heap.malloc(24);
+        std::memcpy(p + 24, "seven w.", 8); // its low bits are those of a block in use
+        EXPECT_DEATH(heap.free(behind), "is free or has a broken boundary tag");
+    }
+}
+
 TEST(Rounded, AsksForWholeClasses) {
     Compose<StaticBufferHeap<64_KiB>, SizeHeader, Rounded<PowersOfTwo<8, 8>>> heap;
     EXPECT_EQ(heap.getSize(heap.malloc(33)), 64u);

@@ -52,7 +52,8 @@ public:
     /// In a build with assertions: ends the process if this is not a block in use, or if the next tag contradicts it.
     void check_in_use() {
         if constexpr (platform::checked) {
-            if (!in_use() || is_fence() || bytes() < smallest || !next()->before_in_use()) {
+            if (!in_use() || is_fence() || bytes() < smallest || bytes() > longest_ ||
+                !next()->before_in_use()) {
                 platform::fatal({"free of ", block(), ", which is free or has a broken boundary tag"});
             }
         }
@@ -110,6 +111,9 @@ private:
     static constexpr std::size_t fence_ = 8;
     static constexpr std::size_t bits_ = unit - 1;
     static_assert((in_use_ | before_in_use_ | marked_ | fence_) == bits_);
+
+    /// No block fills half of the address space: what says so is text, or a pointer.
+    static constexpr std::size_t longest_ = std::size_t{1} << (platform::address_bits - 1);
 
     static constexpr std::size_t mark_bit(bool mark) { return mark ? marked_ : 0; }
     BoundaryTag *at(std::size_t distance) {
