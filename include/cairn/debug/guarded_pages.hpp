@@ -12,7 +12,7 @@
 // Errors:  nullptr when the kernel refuses the mapping, but for a block that gets shorter: that stays where it is, its
 //          end away from the guard. Where the kernel allows no more mappings, blocks have no guards, and the addresses
 //          of freed ones between others stay in use, without pages, until the heap is destroyed.
-// Cost:    three mappings and four system calls a block, and up to a page: for large blocks.
+// Cost:    three mappings and six system calls a block, and up to a page: for large blocks.
 // Source:  Perens, Electric Fence (1987), here for large blocks only.
 #pragma once
 
