@@ -14,7 +14,8 @@
 // Keeps:   the shared heap is constant-initialised and never destroyed, so an object with static storage may use it at
 //          any time. Destroying a UniqueHeap therefore gives nothing back: memory that the layers above return stays in
 //          the shared heap for other users until the process ends. The linker refuses a program in which one source
-//          file uses the heap with assertions and another one without.
+//          file uses the heap with assertions and another one without. A program and its shared libraries share the
+//          heap, but each that is compiled with -fvisibility=hidden has a heap of its own.
 // Threads: those of the shared heap. Users in several threads need a shared heap that locks (LockedHeap).
 // Errors:  those of the shared heap.
 // Cost:    none: an object is empty, and a call is a call of an object at a constant address.
