@@ -37,12 +37,12 @@ inline constexpr std::size_t line_pair = 2 * cache_line;
 inline constexpr std::size_t smallest_page = 4096;
 
 /// The number of bits of a user-space address that the kernel uses by default.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__LP64__)
 inline constexpr unsigned address_bits = 47;
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && defined(__LP64__) && !defined(__AARCH64EB__)
 inline constexpr unsigned address_bits = 48;
 #else
-#error "Cairn knows x86-64 and aarch64"
+#error "Cairn knows x86-64 and aarch64, with pointers of 64 bits, the lowest byte first"
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
