@@ -43,6 +43,21 @@ cmake --build "$scratch/build" >"$scratch/cmake.log" 2>&1 || { cat "$scratch/cma
 "$scratch/build/mixed_flagship"
 "$scratch/build/stack"
 
+step CMake: a component that there is not
+mkdir "$scratch/component"
+cat >"$scratch/component/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.25)
+project(component LANGUAGES CXX)
+find_package(cairn REQUIRED COMPONENTS kit malloc malloc_static stack)
+find_package(cairn REQUIRED COMPONENTS kit heap)
+EOF
+said=$(cmake -S "$scratch/component" -B "$scratch/component/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$CXX" 2>&1) &&
+    fail "CMake has found a component that there is not"
+case $said in
+*"There is no component heap: "*) ;;
+*) fail "of a component that there is not CMake said: $said" ;;
+esac
+
 step a part of another project that is optimized at link time: the libraries and the kit, and what these need
 sed "s|^find_package(cairn.*|add_subdirectory(\"$SOURCE_DIR\" cairn)|" "$consumer/CMakeLists.txt" >"$scratch/CMakeLists.txt"
 mv "$scratch/CMakeLists.txt" "$consumer/CMakeLists.txt"
