@@ -5,11 +5,11 @@
 # of src/malloc/.
 
 set(CAIRN_FAMILY_NAMES "")
-file(GLOB family_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/family/*.hpp")
-list(REMOVE_ITEM family_headers "${PROJECT_SOURCE_DIR}/src/family/process_heap.hpp")
-if(NOT CAIRN_FAMILY OR NOT family_headers)
+if(NOT CAIRN_FAMILY)
   return()
 endif()
+file(GLOB family_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/family/*.hpp")
+list(REMOVE_ITEM family_headers "${PROJECT_SOURCE_DIR}/src/family/process_heap.hpp")
 
 # What does not depend on the allocator is compiled once.
 add_library(cairn_family_common OBJECT)

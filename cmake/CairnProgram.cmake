@@ -3,10 +3,6 @@
 # The command `cairn` from src/cli/*.cpp.
 
 file(GLOB program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.cpp")
-if(NOT program_sources)
-  message(STATUS "src/cli/ is empty: no cairn program")
-  return()
-endif()
 
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)

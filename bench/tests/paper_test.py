@@ -121,7 +121,6 @@ class Words(unittest.TestCase):
             self.assertEqual(refused.stdout, "")
             self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
 
-    @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1", "nothing to run")
     @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "lib", "libcairn-wen-deng.so")), "the family is not built")
     def test_one_from_end_to_end(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -137,7 +136,6 @@ class Words(unittest.TestCase):
                 self.assertEqual(cell["said"] is None, cell["today"] is None, row)
         self.assertEqual(table["rows"][-1]["cells"]["ratio"]["said"], 1.61)
 
-    @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1", "nothing to run")
     @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "lib", "libcairn-private.so")), "the family is not built")
     def test_what_is_ended_ends_at_once(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +160,7 @@ class Words(unittest.TestCase):
             with contextlib.suppress(FileNotFoundError), open(child) as file:  # a zombie, perhaps
                 self.assertRegex(file.read(), r"State:\s+[ZX]")
 
-    @unittest.skipUnless(os.environ.get("HAVE_CAIRN") == "1" and shutil.which("valgrind"), "nothing to run, or no valgrind")
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind")
     @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "bin", "bench", "coherence-private")), "no clang++-19")
     def test_a_row_of_the_taxonomy_has_all_its_counts(self):
         with tempfile.TemporaryDirectory() as folder:

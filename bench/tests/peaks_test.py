@@ -16,7 +16,6 @@ from lib import peaks  # noqa: E402
 from lib.peaks import MIB, Cell  # noqa: E402
 
 BUILD = os.environ["BUILD_DIR"]
-HAVE_CAIRN = os.environ["HAVE_CAIRN"] == "1"
 SCRIPT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peaks.py")
 BAD = "cairn=%s;BAD_MALLOC=" % os.path.join(BUILD, "bin", "bench", "libbad_malloc.so")
 LIVE = 2 * peaks.LIVE // peaks.QUICK_PART  # of round-robin
@@ -90,7 +89,6 @@ class Runs(unittest.TestCase):
         self.assertRegex(ended.stdout, r"round-robin/2 .*!.*!")
         self.assertGreater(found["runs"][0]["figures"]["tables_bytes"], LIVE // 256 * 8)
 
-    @unittest.skipUnless(HAVE_CAIRN, "needs Cairn")
     def test_cairn_keeps_its_limits_and_stays(self):
         cases = "idle-pool, in turn; round-robin; producer_consumer"
         ended, found = quick("--threads", "8", "--cases", cases, "--allocators", "cairn", "--longer", "10")

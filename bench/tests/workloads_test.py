@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from lib import allocators, measure, places, real_programs, workloads  # noqa: E402
 
 BUILD = os.environ["BUILD_DIR"]
-CAIRN = os.path.join(BUILD, "lib", "libcairn.so") if os.environ["HAVE_CAIRN"] == "1" else None
+CAIRN = os.path.join(BUILD, "lib", "libcairn.so")
 LITTLE = {
     "threadtest": ["--objects", "300"],
     "active_false": ["--writes", "10"],
@@ -163,8 +163,7 @@ class RealPrograms(unittest.TestCase):
                 expected = output(case.command, **case.environment)
                 self.assertEqual(expected[0], 0, expected[2])
                 self.assertTrue(expected[1])
-                if CAIRN is not None:
-                    self.assertEqual(output(case.command, CAIRN, **case.environment)[:2], expected[:2])
+                self.assertEqual(output(case.command, CAIRN, **case.environment)[:2], expected[:2])
 
     def test_a_server_uses_the_malloc_that_is_meant(self):
         # Debian's redis has a malloc of its own choice.
