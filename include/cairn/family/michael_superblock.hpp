@@ -66,7 +66,7 @@ struct alignas(2 * platform::cache_line) MichaelSuperblock {
         return {start.load(std::memory_order_relaxed), length.load(std::memory_order_relaxed)};
     }
 
-    /// acquire: pairs with the release of each free before: links and contents; and with that of take_from_partial().
+    /// acquire: pairs with the release of give(): links and contents.
     MichaelAnchor look() const { return MichaelAnchor::of(anchor.load(std::memory_order_acquire)); }
 
     bool is_empty() const { return look().state == MichaelState::empty; }
