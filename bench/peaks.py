@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 from lib import (choice, describe, extras, inputs, machine, markdown, measure, outputs, peaks, places, report,  # noqa: E402
                  results, series)
 from lib.choice import positive, positives  # noqa: E402
-from lib.entry import Parser, complain, enter, ignored_ends, named, reason  # noqa: E402
+from lib.entry import Parser, complain, enter, ignored_ends, named  # noqa: E402
 from lib.terminal import Progress, show  # noqa: E402
 from lib.workloads import Case, Missing  # noqa: E402
 
@@ -238,14 +238,12 @@ def measure_all(options):
 
 def main(arguments):
     options = read_arguments(arguments)
+    if options.show:
+        return int(print_tables(*read(options.show), options.markdown))
     try:
-        if options.show:
-            return int(print_tables(*read(options.show), options.markdown))
         return measure_all(options)
-    except BrokenPipeError:  # stdout's
-        raise
-    except (results.Unusable, Missing, OSError) as why:
-        complain(reason(why))
+    except Missing as why:
+        complain(str(why))
         return 1
 
 

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 
 from lib import inputs, outputs, places, results  # noqa: E402
 from lib.choice import positive  # noqa: E402
-from lib.entry import Parser, complain, enter, named  # noqa: E402
+from lib.entry import Parser, enter, named  # noqa: E402
 from lib.outputs import Unusable  # noqa: E402
 
 TRACE_MARK = b"NCTRACE1"
@@ -103,15 +103,11 @@ def write(path, page):
 
 def main(arguments):
     options = read_arguments(arguments)
-    try:
-        if all(map(os.path.exists, (options.file, options.output))) and os.path.samefile(options.file, options.output):
-            raise Unusable("%s: is what is read" % options.output)
-        outputs.check_writable(options.output)
-        kind, data = load(options)
-        write(options.output, make(kind, data, options.file))
-    except Unusable as why:
-        complain(str(why))
-        return 1
+    if all(map(os.path.exists, (options.file, options.output))) and os.path.samefile(options.file, options.output):
+        raise Unusable("%s: is what is read" % options.output)
+    outputs.check_writable(options.output)
+    kind, data = load(options)
+    write(options.output, make(kind, data, options.file))
     return 0
 
 

@@ -7,7 +7,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from lib import allocators, choice, command_line, compare, figures, markdown, outputs, places, report, results, workloads  # noqa: E402
-from lib.entry import complain, enter, reason  # noqa: E402
+from lib.entry import complain, enter  # noqa: E402
 from lib.session import Session  # noqa: E402
 from lib.terminal import show  # noqa: E402
 
@@ -99,23 +99,17 @@ def main(arguments):
     if options.list:
         list_what_is_there(options.build)
         return 0
+    old = read_results(options.compare) if options.compare else None
+    found = read_results(options.show) if options.show else None
+    if found is None:
+        return measure_and_show(options, old)
     try:
-        old = read_results(options.compare) if options.compare else None
-        found = read_results(options.show) if options.show else None
-        if found is None:
-            return measure_and_show(options, old)
-        try:
-            print_tables(found, options.baseline or found["baseline"], options.by or found["by"], options.markdown)
-        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as why:
-            raise results.Unusable("%s: is damaged, or of another version: %r" % (options.show, why))
-        if old:
-            print_comparison(options.compare, old, found)
-        return 0
-    except BrokenPipeError:  # stdout's
-        raise
-    except (results.Unusable, OSError) as why:
-        complain(reason(why))
-        return 1
+        print_tables(found, options.baseline or found["baseline"], options.by or found["by"], options.markdown)
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as why:
+        raise results.Unusable("%s: is damaged, or of another version: %r" % (options.show, why))
+    if old:
+        print_comparison(options.compare, old, found)
+    return 0
 
 
 if __name__ == "__main__":

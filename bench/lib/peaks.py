@@ -13,7 +13,7 @@ from .workloads import QUICK_SCALE
 MIB = 1 << 20
 LIVE = 32 * MIB  # where a program lets one choose
 RATIO, IDLE_HEAP = 1.35, 128 << 10  # of live bytes; for each heap whose owner sleeps at the peak
-SETTLED_RATIO, SETTLED = 1.25, 32 * MIB  # a second after the drain; nothing is live then
+SETTLED = 32 * MIB  # a second after the drain; nothing is live then
 GROWTH, NOISE = 1.05, MIB  # more than this with more rounds is growth in time
 QUICK_PART = 8  # --quick: so much less is live
 
