@@ -6,7 +6,6 @@
 #include "process_test.hpp"
 
 #include <array>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -24,27 +23,9 @@ Places places() {
     return all;
 }
 
-Places of_a_child() {
-    int ends[2];
-    CHECK(pipe(ends) == 0);
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        const Places all = places();
-        _exit(write(ends[1], &all, sizeof all) == sizeof all ? 0 : 1);
-    }
-    Places all{};
-    int status = -1;
-    CHECK(read(ends[0], &all, sizeof all) == sizeof all);
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-    close(ends[0]);
-    close(ends[1]);
-    return all;
-}
-
 void check_apart() {
-    const Places first = of_a_child();
-    const Places second = of_a_child();
+    const Places first = of_child(places);
+    const Places second = of_child(places);
     const Places own = places();
     CHECK(first != second);
     CHECK(first != own);

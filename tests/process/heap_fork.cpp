@@ -6,8 +6,6 @@
 
 #include <cairn/cairn.h>
 
-#include <sys/wait.h>
-
 #include <atomic>
 
 using namespace process_test;
@@ -74,14 +72,7 @@ int main() {
                   reinterpret_cast<void *>(i)) == 0);
     }
     for (int i = 0; i < 200; ++i) {
-        const pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0) {
-            child(small, large);
-        }
-        int status = 0;
-        CHECK(waitpid(pid, &status, 0) == pid);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        in_child([&] { child(small, large); });
     }
     stop.store(true);
     for (const pthread_t thread : threads) {

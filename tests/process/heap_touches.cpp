@@ -8,8 +8,6 @@
 
 #include <cairn/cairn.h>
 
-#include <sys/wait.h>
-
 using namespace process_test;
 
 namespace {
@@ -51,9 +49,7 @@ int main() {
     CHECK(pthread_create(&thread, nullptr, [](void *) -> void * { return nullptr; }, nullptr) == 0);
     CHECK(pthread_join(thread, nullptr) == 0);
     pay();
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
+    in_child([&] {
         runs().set_floor(0);
         CHECK(runs().touch(0) < 2 * superblock); // what malloc's own heap had still to tell
         pay();
@@ -61,10 +57,6 @@ int main() {
             CHECK(cairn_heap_alloc(h, block) != nullptr);
         }
         CHECK(runs().touch(0) == superblock - first);
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    });
     cairn_heap_destroy(h);
 }

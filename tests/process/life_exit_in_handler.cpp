@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -44,18 +43,13 @@ int main() {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     CHECK(nowhere >= 0);
     for (unsigned i = 0; i < 60; ++i) {
-        const pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0) {
+        in_child([&] {
             alarm(hang_limit / 5);
             CHECK(dup2(nowhere, 2) == 2); // the reports
             CHECK(std::signal(SIGPROF, on_signal) != SIG_ERR);
             const itimerval soon{{0, 0}, {0, 2000 + static_cast<suseconds_t>(i) * 47}}; // of processor time
             CHECK(setitimer(ITIMER_PROF, &soon, nullptr) == 0);
             work(i);
-        }
-        int status = 0;
-        CHECK(waitpid(pid, &status, 0) == pid);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        });
     }
 }

@@ -5,8 +5,6 @@
 // another one.
 #include "process_test.hpp"
 
-#include <sys/wait.h>
-
 using namespace process_test;
 
 namespace {
@@ -25,29 +23,12 @@ Link link_of_a_free_block() {
     return {block, *words};
 }
 
-Link of_a_child() {
-    int ends[2];
-    CHECK(pipe(ends) == 0);
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        const Link link = link_of_a_free_block();
-        _exit(write(ends[1], &link, sizeof link) == sizeof link ? 0 : 1);
-    }
-    Link link{};
-    int status = -1;
-    CHECK(read(ends[0], &link, sizeof link) == sizeof link);
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-    close(ends[0]);
-    close(ends[1]);
-    return link;
-}
-
 } // namespace
 
 int main() {
     free(malloc(100));
-    const Link links[] = {of_a_child(), of_a_child(), link_of_a_free_block()};
+    const Link links[] = {of_child(link_of_a_free_block), of_child(link_of_a_free_block),
+                          link_of_a_free_block()};
     for (const Link &one : links) {
         for (const Link &other : links) {
             CHECK(one.block == other.block && (&one == &other || one.word != other.word));

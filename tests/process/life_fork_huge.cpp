@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <malloc.h>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -46,14 +45,7 @@ int main() {
         const double start = seconds();
         int made = 0;
         for (; made < forks && seconds() - start < most_seconds; ++made) {
-            const pid_t child = fork();
-            CHECK(child >= 0);
-            if (child == 0) {
-                live_on(kept);
-            }
-            int status = -1;
-            CHECK(waitpid(child, &status, 0) == child);
-            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+            in_child([&] { live_on(kept); });
         }
         over.store(true, std::memory_order_relaxed);
         dprintf(1, "%d children\n", made);

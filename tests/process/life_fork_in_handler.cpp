@@ -17,7 +17,7 @@ namespace {
 
 enum class Child { ends, returns };
 volatile std::sig_atomic_t forks;
-volatile std::sig_atomic_t in_child;
+volatile std::sig_atomic_t is_child;
 Child child_does;
 pid_t (*make_child)();
 std::atomic<bool> stop;
@@ -26,9 +26,9 @@ volatile std::sig_atomic_t ticking;
 
 void on_signal(int) {
     const int saved = errno;
-    const pid_t child = in_child != 0 ? -1 : make_child();
+    const pid_t child = is_child != 0 ? -1 : make_child();
     if (child == 0) {
-        in_child = 1;
+        is_child = 1;
         alarm(hang_limit);
         if (child_does == Child::ends) {
             _exit(0);
@@ -50,7 +50,7 @@ void on_signal(int) {
 
 /// A signal in some microseconds, one at a time: a fork may take longer than the time between two.
 void tick(Random &random) {
-    if (ticking == 0 && in_child == 0) {
+    if (ticking == 0 && is_child == 0) {
         ticking = 1;
         const itimerspec soon{{0, 0}, {0, static_cast<long>(1000 + random.below(200000))}};
         CHECK(timer_settime(timer, 0, &soon, nullptr) == 0);
@@ -69,7 +69,7 @@ void work(unsigned seed, int wanted, bool forking) {
     static thread_local Block blocks[count];
     Random random(seed);
     for (int rounds_of_child = 0; forks < wanted && !stop && rounds_of_child < 3000;
-         rounds_of_child += in_child) {
+         rounds_of_child += is_child) {
         if (forking) {
             tick(random);
         }
@@ -93,7 +93,7 @@ void work(unsigned seed, int wanted, bool forking) {
 void with_signals(int wanted) {
     forks = 0;
     work(1, wanted, true);
-    if (in_child != 0) {
+    if (is_child != 0) {
         _exit(0);
     }
     while (ticking != 0) { // the last one may still be on its way
@@ -147,7 +147,7 @@ int main(int argc, char **) {
     }
     const pid_t child = _Fork();
     if (child == 0) {
-        in_child = 1;
+        is_child = 1;
         work(4, 1 << 30, false);
         _exit(0);
     }

@@ -6,7 +6,6 @@
 #include "process_test.hpp"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -32,17 +31,12 @@ void make_blocks() {
 
 void check_child(bool allocates) {
     void *const mine = malloc(size);
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
+    in_child([&] {
         if (allocates) {
             free(mine);
             CHECK(malloc(size) == mine); // of what this thread has: nothing else is looked at
         }
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    });
     free(mine);
 }
 

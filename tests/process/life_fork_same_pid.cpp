@@ -23,7 +23,7 @@ static void work(unsigned seed) {
 
 /// Runs `f(argument)` in a child; 0 if that ended with 0.
 template <class F>
-static int in_child(F f) {
+static int status_of_child(F f) {
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -57,7 +57,7 @@ static int fork_among_threads() {
                   reinterpret_cast<void *>(std::uintptr_t{i})) == 0);
     }
     sleep_seconds(0.01);
-    return unshare(CLONE_NEWPID) == 0 ? in_child(use_heap) : 77;
+    return unshare(CLONE_NEWPID) == 0 ? status_of_child(use_heap) : 77;
 }
 
 int main() {
@@ -66,9 +66,9 @@ int main() {
     alarm(hang_limit);
     const double end = seconds() + 1;
     for (int n = 0; n < 30 && seconds() < end; ++n) {
-        const int result = in_child([] {
+        const int result = status_of_child([] {
             const bool may = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
-            return may ? in_child(fork_among_threads) : 77;
+            return may ? status_of_child(fork_among_threads) : 77;
         });
         if (result == 77) {
             return 77;

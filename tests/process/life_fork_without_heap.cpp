@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <csignal>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -24,16 +23,11 @@ static void use_large_blocks() {
 
 static void fork_often() {
     for (int i = 0; i < 300; ++i) {
-        const pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0) {
+        in_child([] {
             alarm(hang_limit);
             free(opaque(malloc(100 * KiB)));
             free(opaque(malloc(64)));
-            _exit(0);
-        }
-        int status = 0;
-        CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+        });
     }
     stop = true;
 }

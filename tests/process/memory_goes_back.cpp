@@ -4,8 +4,6 @@
 // call in between, no more than 32 MiB are resident. The same in a process that has huge blocks only.
 #include "linked_blocks.hpp"
 
-#include <sys/wait.h>
-
 using namespace process_test;
 
 static void burst(std::size_t total, std::size_t size) {
@@ -22,16 +20,11 @@ static void goes_back(const char *what) {
 }
 
 int main() {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
+    in_child([] {
         alarm(hang_limit);
         burst(160 * MiB, 32 * MiB);
         goes_back("huge blocks only");
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    });
     in_threads(4, [](unsigned i) {
         constexpr std::size_t sizes[] = {100, 5000, 500 * KiB, 32 * MiB};
         burst(128 * MiB, sizes[i]);

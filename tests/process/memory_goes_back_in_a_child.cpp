@@ -7,7 +7,6 @@
 #include "linked_blocks.hpp"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -46,25 +45,13 @@ static void frees_and_goes_on() {
     sleeps("bursts of the child's own");
 }
 
-static void in_a_child(void (*does)()) {
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        does();
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 int main() {
     alarm(hang_limit);
     in_threads(1, [](unsigned) {
         lists[1][0] = allocate_list(128 * MiB, sizes[0]);
         lists[1][1] = allocate_list(128 * MiB, sizes[1]);
     });
-    in_a_child(frees_all);
+    in_child(frees_all);
     free_list(lists[1][0]);
     free_list(lists[1][1]);
     for (unsigned i = 0; i < 4; ++i) {
@@ -80,7 +67,7 @@ int main() {
         }
         pthread_barrier_wait(&barrier);
         if (who == 1) {
-            in_a_child(frees_and_goes_on);
+            in_child(frees_and_goes_on);
         }
         pthread_barrier_wait(&barrier);
     });

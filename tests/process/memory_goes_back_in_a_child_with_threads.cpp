@@ -4,8 +4,6 @@
 // has allocated, and both sleep: a second later no more than 32 MiB are resident.
 #include "linked_blocks.hpp"
 
-#include <sys/wait.h>
-
 using namespace process_test;
 
 namespace {
@@ -45,15 +43,7 @@ void *frees(void *) {
 }
 
 /// The first thread frees what a new one has allocated, or the other way round.
-void in_a_child(std::size_t size, bool first_frees) {
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid != 0) {
-        int status = 0;
-        CHECK(waitpid(pid, &status, 0) == pid);
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        return;
-    }
+void free_of_another(std::size_t size, bool first_frees) {
     alarm(hang_limit);
     pthread_t other;
     if (first_frees) {
@@ -69,7 +59,6 @@ void in_a_child(std::size_t size, bool first_frees) {
         CHECK(pthread_create(&other, nullptr, frees, nullptr) == 0);
     }
     CHECK(pthread_join(other, nullptr) == 0);
-    _exit(0);
 }
 
 } // namespace
@@ -80,7 +69,7 @@ int main() {
         for (const bool first_frees : {true, false}) {
             allocate(size); // the child's memory grows no further
             free_all();
-            in_a_child(size, first_frees);
+            in_child([&] { free_of_another(size, first_frees); });
         }
     }
 }

@@ -7,7 +7,6 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -53,15 +52,11 @@ void grow_and_shrink(bool wanted) {
 
 /// In a process of its own.
 void run(const char *self, const char *mode, const char *options) {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
+    in_child([&] {
         CHECK(setenv("CAIRN_OPTIONS", options, 1) == 0);
         execl(self, self, mode, static_cast<char *>(nullptr));
         _exit(127);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    });
 }
 
 } // namespace

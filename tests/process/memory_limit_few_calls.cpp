@@ -7,7 +7,6 @@
 
 #include <climits>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -48,13 +47,7 @@ void refused_beside(unsigned sleepers) {
 
 int main() {
     alarm(hang_limit);
-    const pid_t child = fork();
-    if (child == 0) {
-        refused_beside(50);
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    in_child([] { refused_beside(50); });
     const rlimit limit{128 * MiB, 128 * MiB};
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
     while (std::malloc(1000) != nullptr) {

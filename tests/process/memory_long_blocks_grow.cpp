@@ -8,8 +8,6 @@
 
 #include <cairn/cairn.h>
 
-#include <sys/wait.h>
-
 using namespace process_test;
 
 namespace {
@@ -54,12 +52,6 @@ void grow_by(std::size_t size) {
 
 int main() {
     for (const std::size_t size : {4 * MiB, 20 * MiB}) {
-        const pid_t child = fork(); // a process that has nothing yet
-        if (child == 0) {
-            grow_by(size);
-            _exit(0);
-        }
-        int status = -1;
-        CHECK(waitpid(child, &status, 0) == child && status == 0);
+        in_child([&] { grow_by(size); }); // a process that has nothing yet
     }
 }

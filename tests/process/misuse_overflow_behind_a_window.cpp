@@ -7,7 +7,6 @@
 #include "process_test.hpp"
 
 #include <csignal>
-#include <sys/wait.h>
 
 using namespace process_test;
 
@@ -44,9 +43,7 @@ void at_fault(int, siginfo_t *fault, void *) {
 
 /// In a child, which must end at the write, or be unharmed by it.
 void write_to(unsigned char *end, std::size_t bytes) {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
+    in_child([&] {
         written_from = end;
         written_to = end + bytes;
         struct sigaction action{};
@@ -56,11 +53,7 @@ void write_to(unsigned char *end, std::size_t bytes) {
         std::memset(opaque(end), 0xee, bytes);
         written_to = end; // from now on a fault is harm done
         use_all();
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(status == 0);
+    });
 }
 } // namespace
 

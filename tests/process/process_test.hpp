@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -227,6 +228,35 @@ void in_threads(unsigned count, F f) {
     for (unsigned i = 0; i < count; ++i) {
         CHECK(pthread_join(threads[i], nullptr) == 0);
     }
+}
+
+/// Runs `f()` in a child process, which must end with status 0.
+template <class F>
+void in_child(F f) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        f();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/// What `f()` answers in a child process.
+template <class F>
+auto of_child(F f) {
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    in_child([&] {
+        const auto answer = f();
+        CHECK(write(ends[1], &answer, sizeof answer) == sizeof answer);
+    });
+    decltype(f()) answer{};
+    CHECK(read(ends[0], &answer, sizeof answer) == sizeof answer);
+    close(ends[0]);
+    close(ends[1]);
+    return answer;
 }
 
 } // namespace process_test

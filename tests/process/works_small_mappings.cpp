@@ -4,8 +4,6 @@
 // is depended upon. Small and large blocks go on; what is larger than a mapping can be is NULL and ENOMEM.
 #include "works_filter.hpp"
 
-#include <sys/wait.h>
-
 using namespace process_test;
 
 static void work() {
