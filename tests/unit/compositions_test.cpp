@@ -3,6 +3,8 @@
 // What layers owe each other when they are composed: a heap that can be cleared is as new whatever lies below, a block
 // of another heap is not owned wherever it lies, and the locks below are held across a fork. Constructor arguments
 // reach the source.
+#include "counting_heap.hpp"
+
 #include <cairn/adapt/ansi.hpp>
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/fallback.hpp>
@@ -66,26 +68,7 @@ TYPED_TEST(Cleared, IsAsNewOverAHeapWhoseFreeDoesNothing) {
     }
 }
 
-/// A source that says what it has given out.
-class Counting {
-public:
-    void *malloc(std::size_t size) {
-        ++live;
-        return below_.malloc(size);
-    }
-    void free(void *p) {
-        --live;
-        below_.free(p);
-    }
-    void clear() {
-        live = 0;
-        below_.clear();
-    }
-    static inline int live = 0;
-
-private:
-    MmapHeap below_;
-};
+using Counting = CountingHeap<MmapHeap>;
 
 TEST(Cleared, GivesBackWhatAListBelowHolds) {
     Counting::live = 0;

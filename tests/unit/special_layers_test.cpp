@@ -2,6 +2,8 @@
 //
 // BoundedFreelistHeap, ChunkPoolHeap, UniqueHeap, ThrowExceptionHeap: what they need, what they offer, and what is
 // special about each.
+#include "counting_heap.hpp"
+
 #include <cairn/adapt/throw_exception.hpp>
 #include <cairn/combine/hybrid.hpp>
 #include <cairn/core/archetype.hpp>
@@ -87,21 +89,7 @@ static_assert(!std::copy_constructible<BoundedFreelistHeap<MmapHeap, 10>>);
 static_assert(std::same_as<Compose<Rich, BoundedFreelist<10>, Unique<int>, ThrowException>,
                            ThrowExceptionHeap<UniqueHeap<BoundedFreelistHeap<Rich, 10>, int>>>);
 
-class Counting {
-public:
-    void *malloc(std::size_t size) {
-        ++live;
-        return below_.malloc(size);
-    }
-    void free(void *p) {
-        --live;
-        below_.free(p);
-    }
-    static inline int live = 0;
-
-private:
-    MallocHeap below_;
-};
+using Counting = CountingHeap<MallocHeap>;
 
 TEST(BoundedFreelist, PassesOnWhatIsMoreThanItsBound) {
     {

@@ -2,6 +2,8 @@
 //
 // Stacks: ObstackHeap, FixedStackHeap, and XallocHeap on both. XallocHeap is compared with an allocator for the
 // same purpose that is written by hand.
+#include "counting_heap.hpp"
+
 #include <bench/obstack/memory.hpp>
 
 #include <cairn/core/archetype.hpp>
@@ -75,25 +77,7 @@ static_assert(!std::copy_constructible<ObstackHeap<MmapHeap>> &&
 constinit ObstackHeap<MmapHeap> static_obstack;
 constinit XallocHeap<FixedStackHeap<MmapHeap>> static_xalloc;
 
-class Counting {
-public:
-    void *malloc(std::size_t size) {
-        if (refuses) {
-            return nullptr;
-        }
-        ++live;
-        return below_.malloc(size);
-    }
-    void free(void *p) {
-        --live;
-        below_.free(p);
-    }
-    static inline int live = 0;
-    static inline bool refuses = false;
-
-private:
-    MallocHeap below_;
-};
+using Counting = CountingHeap<MallocHeap>;
 
 class Stacks : public testing::Test {
 protected:
