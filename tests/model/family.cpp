@@ -123,14 +123,10 @@ struct LkFreeMalloc : Lk {
         }
     }
 };
-const model::Kernel<LkNeighbours, 2> lk_neighbours("lkmalloc.neighbours",
-                                                   {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<LkBothSides, 2> lk_sides("lkmalloc.both_sides",
-                                             {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<LkFreeMalloc, 2> lk_malloc("lkmalloc.free_malloc",
-                                               {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<LkNeighbours, 3> lk_three("lkmalloc.three",
-                                              {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<LkNeighbours, 2> lk_neighbours("lkmalloc.neighbours", model::capped(2'000));
+const model::Kernel<LkBothSides, 2> lk_sides("lkmalloc.both_sides", model::capped(2'000));
+const model::Kernel<LkFreeMalloc, 2> lk_malloc("lkmalloc.free_malloc", model::capped(2'000));
+const model::Kernel<LkNeighbours, 3> lk_three("lkmalloc.three", model::capped(2'000));
 
 /// Who has which stripe: entered by any thread, walked by any other.
 template <bool Walk>
@@ -218,10 +214,8 @@ struct HoardOwnerMoves {
         }
     }
 };
-const model::Kernel<HoardOwnerMoves<false>, 2> hoard_free("hoard.owner_moves",
-                                                          {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<HoardOwnerMoves<true>, 2>
-    hoard_malloc("hoard.owner_moves.malloc", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<HoardOwnerMoves<false>, 2> hoard_free("hoard.owner_moves", model::capped(3'000));
+const model::Kernel<HoardOwnerMoves<true>, 2> hoard_malloc("hoard.owner_moves.malloc", model::capped(3'000));
 
 /// The heaps are made by the first malloc.
 enum class With : unsigned char { malloc, walk, fork };
@@ -269,7 +263,6 @@ struct ArenasInUse {
     }
 };
 const model::Kernel<ArenasInUse, 2> arenas_2("arenas");
-const model::Kernel<ArenasInUse, 3> arenas_3("arenas.three",
-                                             {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<ArenasInUse, 3> arenas_3("arenas.three", model::capped(2'000));
 
 } // namespace

@@ -190,8 +190,7 @@ struct RemoteAndMalloc : Base<2> {
         }
     }
 };
-const model::Kernel<RemoteAndMalloc, 2> remote_malloc("flagship.remote.malloc",
-                                                      {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndMalloc, 2> remote_malloc("flagship.remote.malloc", model::capped(3'000));
 
 /// The same, while its owner frees some, looks around, and allocates.
 struct RemoteAndFree : Base<2> {
@@ -209,8 +208,7 @@ struct RemoteAndFree : Base<2> {
         }
     }
 };
-const model::Kernel<RemoteAndFree, 2> remote_free("flagship.remote.free",
-                                                  {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndFree, 2> remote_free("flagship.remote.free", model::capped(3'000));
 
 /// Two free into it; nobody else.
 struct TwoRemote : Base<3> {
@@ -222,8 +220,7 @@ struct TwoRemote : Base<3> {
         }
     }
 };
-const model::Kernel<TwoRemote, 3> two_remote("flagship.remote.two",
-                                             {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<TwoRemote, 3> two_remote("flagship.remote.two", model::capped(3'000));
 
 /// The owner ends meanwhile.
 struct RemoteAndEnd : Base<2> {
@@ -237,8 +234,7 @@ struct RemoteAndEnd : Base<2> {
         }
     }
 };
-const model::Kernel<RemoteAndEnd, 2> remote_end("flagship.remote.end",
-                                                {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndEnd, 2> remote_end("flagship.remote.end", model::capped(3'000));
 
 /// The heap of one that ends is the next one's at once; who sees to what it has left does so before, or not at all.
 struct RemoteAndNext : RemoteAndEnd {
@@ -249,8 +245,7 @@ struct RemoteAndNext : RemoteAndEnd {
         }
     }
 };
-const model::Kernel<RemoteAndNext, 2> remote_next("flagship.remote.next",
-                                                  {.executions = 400'000, .short_executions = 12'000});
+const model::Kernel<RemoteAndNext, 2> remote_next("flagship.remote.next", model::capped(12'000));
 
 /// With the last blocks: nobody would come by again.
 struct LastAndEnd : RemoteAndEnd {
@@ -260,8 +255,7 @@ struct LastAndEnd : RemoteAndEnd {
         Base<2>::finish();
     }
 };
-const model::Kernel<LastAndEnd, 2> last_end("flagship.remote.last",
-                                            {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<LastAndEnd, 2> last_end("flagship.remote.last", model::capped(3'000));
 
 /// A superblock in the global heap: one frees into it, another one takes it.
 template <unsigned Threads = 2>
@@ -282,8 +276,7 @@ struct RemoteAndAdopt : Base<Threads> {
         }
     }
 };
-const model::Kernel<RemoteAndAdopt<>, 2> remote_adopt("flagship.remote.adopt",
-                                                      {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndAdopt<>, 2> remote_adopt("flagship.remote.adopt", model::capped(3'000));
 
 /// The same, and the one that takes it has a heap that another thread had before.
 struct RemoteAndHeir : RemoteAndAdopt<> {
@@ -294,8 +287,7 @@ struct RemoteAndHeir : RemoteAndAdopt<> {
         });
     }
 };
-const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir",
-                                                  {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndHeir, 2> remote_heir("flagship.remote.heir", model::capped(3'000));
 
 /// The same, and the one that takes it gets its heap only then: who finds the heap's number in the word finds its
 /// inbox.
@@ -305,8 +297,7 @@ struct RemoteAndFirst : RemoteAndAdopt<1> {
         RemoteAndAdopt::finish();
     }
 };
-const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first",
-                                                    {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<RemoteAndFirst, 2> remote_first("flagship.remote.first", model::capped(3'000));
 
 /// A full superblock of a thread that has ended. The next one begins with a free of one of its blocks, and gets the
 /// heap with it; or with a malloc, and gives it away. Another thread frees blocks of it meanwhile.
@@ -330,10 +321,8 @@ struct FullAndNext : Base<2> {
         }
     }
 };
-const model::Kernel<FullAndNext<true>, 2> full_and_heir("flagship.heir",
-                                                        {.executions = 400'000, .short_executions = 6'000});
-const model::Kernel<FullAndNext<false>, 2> full_and_other("flagship.heir.none",
-                                                          {.executions = 400'000, .short_executions = 6'000});
+const model::Kernel<FullAndNext<true>, 2> full_and_heir("flagship.heir", model::capped(6'000));
+const model::Kernel<FullAndNext<false>, 2> full_and_other("flagship.heir.none", model::capped(6'000));
 
 /// One ends, and another one begins with frees of its blocks: the heap is the first one's still, or its own, or
 /// nobody's.
@@ -353,8 +342,7 @@ struct EndAndHeir : Base<1> {
         Base<1>::finish();
     }
 };
-const model::Kernel<EndAndHeir, 2> end_and_heir("flagship.heir.end",
-                                                {.executions = 400'000, .short_executions = 6'000});
+const model::Kernel<EndAndHeir, 2> end_and_heir("flagship.heir.end", model::capped(6'000));
 
 /// A visitor, while the owner uses what it has: a quarter of a superblock, all of which was touched.
 template <bool Retire, bool Free, bool Malloc, bool Fence = true, std::size_t Size = size>
@@ -383,14 +371,14 @@ struct VisitAndUse : Base<2, Fence, Size> {
         }
     }
 };
-const model::Kernel<VisitAndUse<true, true, false>, 2>
-    visit_free("flagship.visit.free", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<VisitAndUse<true, false, true>, 2>
-    visit_malloc("flagship.visit.malloc", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndUse<true, true, false>, 2> visit_free("flagship.visit.free",
+                                                                  model::capped(3'000));
+const model::Kernel<VisitAndUse<true, false, true>, 2> visit_malloc("flagship.visit.malloc",
+                                                                    model::capped(3'000));
 const model::Kernel<VisitAndUse<true, true, true>, 2>
     visit_both("flagship.visit.both", {.executions = 1'000'000, .short_executions = 2'000});
-const model::Kernel<VisitAndUse<false, true, true>, 2>
-    settle_both("flagship.settle.both", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndUse<false, true, true>, 2> settle_both("flagship.settle.both",
+                                                                   model::capped(2'000));
 const model::Kernel<VisitAndUse<true, true, true>, 2>
     visit_refused("flagship.visit.no_membarrier",
                   {.executions = 400'000, .short_executions = 2'000, .refuse_fence = true});
@@ -406,10 +394,10 @@ const model::Kernel<VisitAndUse<true, false, true>, 2> muted_2("flagship.visit.m
                                                                {.mute_fence = 2, .must_fail = ""});
 
 /// The same of a superblock of two slots.
-const model::Kernel<VisitAndUse<true, true, true, true, 2 * size>, 2>
-    several_both("flagship.several.visit", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndUse<true, true, true, true, 2 * size>, 2> several_both("flagship.several.visit",
+                                                                                   model::capped(3'000));
 const model::Kernel<VisitAndUse<false, true, true, true, 2 * size>, 2>
-    several_settle("flagship.several.settle", {.executions = 400'000, .short_executions = 2'000});
+    several_settle("flagship.several.settle", model::capped(2'000));
 const model::Kernel<VisitAndUse<true, true, true, false, 2 * size>, 2>
     several_fenced("flagship.several.fenced",
                    {.executions = 400'000, .short_executions = 2'000, .refuse_fence = true});
@@ -437,8 +425,7 @@ struct GatherAndVisit : Base<2, Fence, gathered_size> {
         }
     }
 };
-const model::Kernel<GatherAndVisit<true>, 2> gather_visit("flagship.gather.visit",
-                                                          {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<GatherAndVisit<true>, 2> gather_visit("flagship.gather.visit", model::capped(3'000));
 const model::Kernel<GatherAndVisit<true>, 2> gather_muted("flagship.gather.visit.no_fence",
                                                           {.mute_fence = 1, .must_fail = ""});
 /// Blocks of which two make a chain, one of them in a chain, which the visitor gives back: with it a step is full, and
@@ -463,8 +450,7 @@ struct GatherAndStep : Base<2, true, paired_size> {
         }
     }
 };
-const model::Kernel<GatherAndStep, 2> gather_step("flagship.gather.step",
-                                                  {.executions = 400'000, .short_executions = 1'000});
+const model::Kernel<GatherAndStep, 2> gather_step("flagship.gather.step", model::capped(1'000));
 /// Where there is no membarrier, nothing is gathered.
 const model::Kernel<GatherAndVisit<false>, 2>
     fenced_gather("flagship.fenced.gather",
@@ -486,8 +472,7 @@ struct GatherAndEnd : Base<2, true, gathered_size> {
         Base::finish();
     }
 };
-const model::Kernel<GatherAndEnd, 2> gather_end("flagship.gather.end",
-                                                {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<GatherAndEnd, 2> gather_end("flagship.gather.end", model::capped(3'000));
 
 /// Remote frees after which a thread whose heap grows visits the owner, while that one frees and allocates.
 template <bool Fence>
@@ -509,8 +494,7 @@ struct RemoteAndVisit : Base<2, Fence> {
         }
     }
 };
-const model::Kernel<RemoteAndVisit<true>, 2> remote_visit("flagship.remote.visit",
-                                                          {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<RemoteAndVisit<true>, 2> remote_visit("flagship.remote.visit", model::capped(2'000));
 const model::Kernel<RemoteAndVisit<false>, 2>
     fenced_remote("flagship.fenced.remote",
                   {.executions = 400'000, .short_executions = 1'000, .refuse_fence = true});
@@ -558,10 +542,9 @@ struct VisitAndNotice : Base<2, true, Size> {
         }
     }
 };
-const model::Kernel<VisitAndNotice<size>, 2> visit_notice("flagship.visit.notice",
-                                                          {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<VisitAndNotice<2 * size>, 2>
-    several_notice("flagship.several.notice", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<VisitAndNotice<size>, 2> visit_notice("flagship.visit.notice", model::capped(3'000));
+const model::Kernel<VisitAndNotice<2 * size>, 2> several_notice("flagship.several.notice",
+                                                                model::capped(3'000));
 
 /// The same of one that is the emptiest besides: it is looked at once.
 struct VisitAndTold : Base<2> {
@@ -585,8 +568,7 @@ struct VisitAndTold : Base<2> {
         }
     }
 };
-const model::Kernel<VisitAndTold, 2> visit_told("flagship.visit.told",
-                                                {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndTold, 2> visit_told("flagship.visit.told", model::capped(2'000));
 
 /// Visitors, and an owner that ends.
 template <bool Fence>
@@ -603,8 +585,7 @@ struct VisitAndEnd : Base<3, Fence> {
         }
     }
 };
-const model::Kernel<VisitAndEnd<true>, 3> visit_end("flagship.visit.end",
-                                                    {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<VisitAndEnd<true>, 3> visit_end("flagship.visit.end", model::capped(2'000));
 const model::Kernel<VisitAndEnd<false>, 3> fenced_end("flagship.fenced.end", {.executions = 400'000,
                                                                               .short_executions = 1'000,
                                                                               .refuse_fence = true});
@@ -630,8 +611,7 @@ struct FullAndEnd : Base<2> {
         Base<2>::finish();
     }
 };
-const model::Kernel<FullAndEnd, 2> full_end("flagship.visit.end.full",
-                                            {.executions = 400'000, .short_executions = 6'000});
+const model::Kernel<FullAndEnd, 2> full_end("flagship.visit.end.full", model::capped(6'000));
 
 /// Two threads look for heaps to visit at one time: heap 0, into which thread 1 has freed much. Its own thread does
 /// what `Owner` says, and thread 1 frees more of it before it looks, if it `Frees`.
@@ -686,14 +666,13 @@ struct WantedByTwo : Wanted<3> {
         }
     }
 };
-const model::Kernel<WantedByTwo<Does::nothing, false>, 3>
-    wanted_by_two("flagship.wanted", {.executions = 400'000, .short_executions = 6'000});
-const model::Kernel<WantedByTwo<Does::nothing, true>, 3>
-    wanted_again("flagship.wanted.again", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<WantedByTwo<Does::free, false>, 3>
-    wanted_free("flagship.wanted.free", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<WantedByTwo<Does::end, false>, 3>
-    wanted_end("flagship.wanted.end", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<WantedByTwo<Does::nothing, false>, 3> wanted_by_two("flagship.wanted",
+                                                                        model::capped(6'000));
+const model::Kernel<WantedByTwo<Does::nothing, true>, 3> wanted_again("flagship.wanted.again",
+                                                                      model::capped(3'000));
+const model::Kernel<WantedByTwo<Does::free, false>, 3> wanted_free("flagship.wanted.free",
+                                                                   model::capped(3'000));
+const model::Kernel<WantedByTwo<Does::end, false>, 3> wanted_end("flagship.wanted.end", model::capped(3'000));
 
 /// Heap 0 is on the list still, though its thread has come by since; then others free much into it again. Who takes it
 /// off the list at that time sees that, or they put it there anew.
@@ -717,8 +696,7 @@ struct WantedStill : Wanted<3> {
         }
     }
 };
-const model::Kernel<WantedStill, 3> wanted_still("flagship.wanted.still",
-                                                 {.executions = 400'000, .short_executions = 6'000});
+const model::Kernel<WantedStill, 3> wanted_still("flagship.wanted.still", model::capped(6'000));
 
 /// Each of two threads owes, and wants to visit the other one; its own heap it leaves on the list.
 struct WantedBoth : Wanted<2> {
@@ -741,8 +719,7 @@ struct WantedBoth : Wanted<2> {
         }
     }
 };
-const model::Kernel<WantedBoth, 2> wanted_both("flagship.wanted.both",
-                                               {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<WantedBoth, 2> wanted_both("flagship.wanted.both", model::capped(3'000));
 
 /// Fork: the thread that forks is alone with the memory as the others have left it, at any step of theirs.
 template <bool Visitor, bool Fence = true>
@@ -774,10 +751,8 @@ struct Fork : Base<2, Fence> {
     /// What the other one was about to hand out or take back may leak.
     void finish() { this->none_twice(); }
 };
-const model::Kernel<Fork<false>, 2> fork_in_heap("flagship.fork",
-                                                 {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<Fork<true>, 2> fork_in_visit("flagship.fork.visitor",
-                                                 {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<Fork<false>, 2> fork_in_heap("flagship.fork", model::capped(2'000));
+const model::Kernel<Fork<true>, 2> fork_in_visit("flagship.fork.visitor", model::capped(2'000));
 const model::Kernel<Fork<true, false>, 2> fenced_fork("flagship.fenced.fork", {.executions = 400'000,
                                                                                .short_executions = 1'000,
                                                                                .refuse_fence = true});
@@ -814,10 +789,8 @@ struct Orphaned : Base<2> {
         Base::finish();
     }
 };
-const model::Kernel<Orphaned<true>, 2> orphaned("flagship.orphaned",
-                                                {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<Orphaned<false>, 2>
-    orphaned_for_others("flagship.orphaned.others", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Orphaned<true>, 2> orphaned("flagship.orphaned", model::capped(3'000));
+const model::Kernel<Orphaned<false>, 2> orphaned_for_others("flagship.orphaned.others", model::capped(3'000));
 
 /// A fork while a thread adds to a chain. What of it is sound is not lost, and nothing is free twice. Where it gives
 /// the chain back, that may be on its own in the list, or in front of others.
@@ -848,10 +821,9 @@ struct GatherAndFork : Base<2, true, gathered_size> {
     }
     void finish() { this->none_twice(); }
 };
-const model::Kernel<GatherAndFork<false>, 2> gather_fork("flagship.gather.fork",
-                                                         {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<GatherAndFork<true>, 2>
-    gather_fork_alone("flagship.gather.fork.alone", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<GatherAndFork<false>, 2> gather_fork("flagship.gather.fork", model::capped(2'000));
+const model::Kernel<GatherAndFork<true>, 2> gather_fork_alone("flagship.gather.fork.alone",
+                                                              model::capped(2'000));
 
 /// The inbox alone. Who closes a heap and who tells it of a superblock: one of them sees the other. And what was pushed
 /// is taken, with what was behind it.

@@ -157,7 +157,7 @@ struct Shared : FirstClass {
         malloc(9 + i);
     }
 };
-const model::Kernel<Shared, 2> shared("heap.shared", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Shared, 2> shared("heap.shared", model::capped(3'000));
 
 /// The last blocks of a superblock that is not the current one: it goes back, while another thread allocates.
 template <bool Malloc>
@@ -182,10 +182,8 @@ struct Emptied : FirstClass {
         }
     }
 };
-const model::Kernel<Emptied<false>, 2> emptied("heap.emptied",
-                                               {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<Emptied<true>, 2> emptied_malloc("heap.emptied.malloc",
-                                                     {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Emptied<false>, 2> emptied("heap.emptied", model::capped(3'000));
+const model::Kernel<Emptied<true>, 2> emptied_malloc("heap.emptied.malloc", model::capped(3'000));
 
 /// The same, while the malloc takes a superblock, of whoever's memory.
 struct EmptiedForAll : Emptied<false> {
@@ -207,8 +205,7 @@ struct EmptiedForAll : Emptied<false> {
         nothing_left();
     }
 };
-const model::Kernel<EmptiedForAll, 2> emptied_for_all("heap.emptied.for_all",
-                                                      {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<EmptiedForAll, 2> emptied_for_all("heap.emptied.for_all", model::capped(3'000));
 
 /// Blocks too long for superblocks: one frees what the other one has allocated, while that one allocates.
 struct Long : FirstClass {
@@ -217,7 +214,7 @@ struct Long : FirstClass {
     }
     void thread(unsigned i) { i == 0 ? malloc(2, long_size) : free(1); }
 };
-const model::Kernel<Long, 2> long_blocks("heap.long", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Long, 2> long_blocks("heap.long", model::capped(3'000));
 
 /// Heaps are made and destroyed by two threads: the list of them all.
 struct Made : FirstClass {
@@ -245,7 +242,7 @@ struct Made : FirstClass {
         return false;
     }
 };
-const model::Kernel<Made, 2> made("heap.made", {.executions = 400'000, .short_executions = 1'000});
+const model::Kernel<Made, 2> made("heap.made", model::capped(1'000));
 
 /// Somebody asks for figures while a heap is used and destroyed: what he is told was so at some moment.
 struct Figures : FirstClass {
@@ -266,7 +263,7 @@ struct Figures : FirstClass {
                      "figures that never were");
     }
 };
-const model::Kernel<Figures, 2> figures("heap.figures", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Figures, 2> figures("heap.figures", model::capped(3'000));
 
 /// A fork, by a thread that has all heaps then, while another one uses one, or destroys it. `Child`: what comes of it
 /// there.
@@ -317,14 +314,11 @@ struct ForkedHeap : FirstClass {
         }
     }
 };
-const model::Kernel<ForkedHeap<false, false>, 2> parent_uses("heap.fork.parent", {.executions = 400'000,
-                                                                                  .short_executions = 2'000});
-const model::Kernel<ForkedHeap<false, true>, 2>
-    parent_destroys("heap.fork.parent.destroy", {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<ForkedHeap<true, false>, 2> child_uses("heap.fork", {.executions = 400'000,
-                                                                         .short_executions = 2'000});
-const model::Kernel<ForkedHeap<true, true>, 2>
-    child_destroys("heap.fork.destroy", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<ForkedHeap<false, false>, 2> parent_uses("heap.fork.parent", model::capped(2'000));
+const model::Kernel<ForkedHeap<false, true>, 2> parent_destroys("heap.fork.parent.destroy",
+                                                                model::capped(2'000));
+const model::Kernel<ForkedHeap<true, false>, 2> child_uses("heap.fork", model::capped(2'000));
+const model::Kernel<ForkedHeap<true, true>, 2> child_destroys("heap.fork.destroy", model::capped(2'000));
 
 // ---- a row of heaps
 
@@ -371,14 +365,13 @@ struct Row {
         }
     }
 };
-const model::Kernel<Row<Compose<Lists, ThreadPrivate<1>>>, 2>
-    row_shared("hashed.private.shared", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<Row<Compose<Lists, ThreadPrivate<16>>>, 2>
-    row_private("hashed.private", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<Row<Compose<Lists, ThreadOwned<1>>>, 2>
-    row_owned_shared("hashed.owned.shared", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<Row<Compose<Lists, ThreadOwned<16>>>, 2>
-    row_owned("hashed.owned", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<Row<Compose<Lists, ThreadPrivate<1>>>, 2> row_shared("hashed.private.shared",
+                                                                         model::capped(3'000));
+const model::Kernel<Row<Compose<Lists, ThreadPrivate<16>>>, 2> row_private("hashed.private",
+                                                                           model::capped(3'000));
+const model::Kernel<Row<Compose<Lists, ThreadOwned<1>>>, 2> row_owned_shared("hashed.owned.shared",
+                                                                             model::capped(3'000));
+const model::Kernel<Row<Compose<Lists, ThreadOwned<16>>>, 2> row_owned("hashed.owned", model::capped(3'000));
 
 /// A fork by a thread that has all heaps: in the child they are whole.
 template <class Heaps, bool Child>
@@ -400,11 +393,11 @@ struct ForkedRow : Row<Heaps> {
         this->malloc(7);
     }
 };
-const model::Kernel<ForkedRow<Compose<Lists, ThreadPrivate<2>>, true>, 2>
-    row_fork("hashed.private.fork", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<ForkedRow<Compose<Lists, ThreadOwned<2>>, true>, 2>
-    owned_fork("hashed.owned.fork", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<ForkedRow<Compose<Lists, ThreadPrivate<2>>, true>, 2> row_fork("hashed.private.fork",
+                                                                                   model::capped(3'000));
+const model::Kernel<ForkedRow<Compose<Lists, ThreadOwned<2>>, true>, 2> owned_fork("hashed.owned.fork",
+                                                                                   model::capped(3'000));
 const model::Kernel<ForkedRow<Compose<Lists, ThreadOwned<2>>, false>, 2>
-    owned_parent("hashed.owned.fork.parent", {.executions = 400'000, .short_executions = 3'000});
+    owned_parent("hashed.owned.fork.parent", model::capped(3'000));
 
 } // namespace

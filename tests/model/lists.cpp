@@ -457,8 +457,7 @@ struct BlocksSame : Blocks {
         push(p);
     }
 };
-const model::Kernel<BlocksSame, 2> blocks_same("freelist.same_again",
-                                               {.executions = 400'000, .short_executions = 5'000});
+const model::Kernel<BlocksSame, 2> blocks_same("freelist.same_again", model::capped(5'000));
 
 /// What the last owner of a block did is seen by the next one.
 struct BlocksHandOver {

@@ -116,7 +116,7 @@ struct Mi {
     }
 };
 
-constexpr model::Options large{.executions = 400'000, .short_executions = 10'000};
+constexpr model::Options large = model::capped(10'000);
 
 /// The first blocks of all: of two new superblocks one becomes active.
 struct MiFirst : Mi<> {

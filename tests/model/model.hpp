@@ -65,6 +65,11 @@ struct Options {
     const Comparison *comparison = nullptr; ///< says if the outcomes are right; no line of its own
 };
 
+/// For kernels that have more executions than anybody waits for: 400,000 of them, in a short run fewer.
+constexpr Options capped(std::uint64_t short_executions) {
+    return {.executions = 400'000, .short_executions = short_executions};
+}
+
 /// In a thread or in finish(): the execution is wrong.
 [[noreturn]] void fail(const char *why);
 inline void check(bool right, const char *what) {

@@ -113,15 +113,12 @@ struct NbRound : Nb<1> {
         free(2 + i);
     }
 };
-const model::Kernel<NbFreeFree, 2> nb_free("nbmalloc.free_free",
-                                           {.executions = 400'000, .short_executions = 2'000});
-const model::Kernel<NbFreeMalloc, 2> nb_malloc("nbmalloc.free_malloc",
-                                               {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbFreeFree, 2> nb_free("nbmalloc.free_free", model::capped(2'000));
+const model::Kernel<NbFreeMalloc, 2> nb_malloc("nbmalloc.free_malloc", model::capped(2'000));
 const model::Kernel<NbFreeFreeMalloc, 3> nb_three("nbmalloc.three", {.explore = model::Explore::random,
                                                                      .executions = 100'000,
                                                                      .short_executions = 2'000});
-const model::Kernel<NbRound, 2> nb_round("nbmalloc.round",
-                                         {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbRound, 2> nb_round("nbmalloc.round", model::capped(2'000));
 const model::Kernel<NbRound, 3> nb_rounds("nbmalloc.rounds", {.explore = model::Explore::random,
                                                               .executions = 100'000,
                                                               .short_executions = 2'000});
@@ -130,8 +127,7 @@ const model::Kernel<NbRound, 3> nb_rounds("nbmalloc.rounds", {.explore = model::
 struct NbFirst : Nb<0> {
     void thread(unsigned i) { malloc(i); }
 };
-const model::Kernel<NbFirst, 2> nb_first("nbmalloc.first",
-                                         {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbFirst, 2> nb_first("nbmalloc.first", model::capped(2'000));
 
 /// A walk over all superblocks meanwhile.
 struct NbWalk : Nb<0> {
@@ -146,14 +142,13 @@ struct NbWalk : Nb<0> {
         }
     }
 };
-const model::Kernel<NbWalk, 2> nb_walk("nbmalloc.walk", {.executions = 400'000, .short_executions = 2'000});
+const model::Kernel<NbWalk, 2> nb_walk("nbmalloc.walk", model::capped(2'000));
 
 /// The only superblock is full, and its slot is filled anew: with one that the other thread learns of from there alone.
 struct NbRefill : Nb<2> {
     void thread(unsigned i) { malloc(2 + i); }
 };
-const model::Kernel<NbRefill, 2> nb_refill("nbmalloc.refill",
-                                           {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbRefill, 2> nb_refill("nbmalloc.refill", model::capped(4'000));
 
 // ---- moves
 
@@ -286,20 +281,13 @@ struct NbMoveOn : NbMoveSame {
     }
     void finish() { NbMoves::finish(); }
 };
-const model::Kernel<NbMoveMove, 2> nb_move("nbmalloc.move",
-                                           {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveMove, 3> nb_move_3("nbmalloc.move.three",
-                                             {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveBack, 2> nb_back("nbmalloc.move.back",
-                                           {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveOut, 2> nb_out("nbmalloc.move.out",
-                                         {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveHome, 2> nb_home("nbmalloc.move.home",
-                                           {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveSame, 2> nb_same("nbmalloc.move.same_slot",
-                                           {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveOn, 3> nb_on("nbmalloc.move.on",
-                                       {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbMoveMove, 2> nb_move("nbmalloc.move", model::capped(4'000));
+const model::Kernel<NbMoveMove, 3> nb_move_3("nbmalloc.move.three", model::capped(4'000));
+const model::Kernel<NbMoveBack, 2> nb_back("nbmalloc.move.back", model::capped(4'000));
+const model::Kernel<NbMoveOut, 2> nb_out("nbmalloc.move.out", model::capped(4'000));
+const model::Kernel<NbMoveHome, 2> nb_home("nbmalloc.move.home", model::capped(4'000));
+const model::Kernel<NbMoveSame, 2> nb_same("nbmalloc.move.same_slot", model::capped(4'000));
+const model::Kernel<NbMoveOn, 3> nb_on("nbmalloc.move.on", model::capped(4'000));
 
 /// Who looks where a superblock comes from and then where it goes finds it, whoever moves it and whoever else looks.
 template <unsigned Movers>
@@ -318,12 +306,9 @@ struct NbMoveSearch : NbMoves {
         }
     }
 };
-const model::Kernel<NbMoveSearch<1>, 2> nb_search("nbmalloc.search",
-                                                  {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveSearch<1>, 3> nb_searches("nbmalloc.search.two",
-                                                    {.executions = 400'000, .short_executions = 4'000});
-const model::Kernel<NbMoveSearch<2>, 3> nb_moves("nbmalloc.search.moves",
-                                                 {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbMoveSearch<1>, 2> nb_search("nbmalloc.search", model::capped(4'000));
+const model::Kernel<NbMoveSearch<1>, 3> nb_searches("nbmalloc.search.two", model::capped(4'000));
+const model::Kernel<NbMoveSearch<2>, 3> nb_moves("nbmalloc.search.moves", model::capped(4'000));
 
 /// A superblock of memory that a thread has just mapped comes into a slot that others look at.
 struct NbMoveFresh : NbMoves {
@@ -343,8 +328,7 @@ struct NbMoveFresh : NbMoves {
         }
     }
 };
-const model::Kernel<NbMoveFresh, 2> nb_fresh("nbmalloc.search.fresh",
-                                             {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbMoveFresh, 2> nb_fresh("nbmalloc.search.fresh", model::capped(4'000));
 
 // ---- large blocks
 
@@ -455,8 +439,7 @@ struct NbOverflowTwice : NbOverflow {
 };
 const model::Kernel<NbOverflow, 2>
     nb_overflow("nbmalloc.overflow", {.executions = 400'000, .short_executions = 4'000, .late = true});
-const model::Kernel<NbOverflow, 3> nb_overflow_3("nbmalloc.overflow.frees",
-                                                 {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<NbOverflow, 3> nb_overflow_3("nbmalloc.overflow.frees", model::capped(4'000));
 const model::Kernel<NbOverflowTwice, 3> nb_overflow_2("nbmalloc.overflow.takes", {.executions = 400'000,
                                                                                   .short_executions = 4'000,
                                                                                   .late = true});

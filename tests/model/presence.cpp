@@ -134,10 +134,9 @@ const model::Kernel<Visited<s, s, true>, 2> take_slow("presence.slow.taken");
 const model::Kernel<Visited<s, s, false>, 2> back_slow("presence.slow.put_back");
 const model::Kernel<Visited<s, f, false>, 2> back_mixed("presence.slow_free.put_back");
 const model::Kernel<Visited<m, s, false>, 2> back_mixed_2("presence.malloc_slow.put_back");
-const model::Kernel<Visited<f, m, true>, 3> two_visitors("presence.two_visitors",
-                                                         {.executions = 400'000, .short_executions = 20'000});
-const model::Kernel<Visited<s, f, false>, 3>
-    two_visitors_2("presence.two_visitors.put_back", {.executions = 400'000, .short_executions = 20'000});
+const model::Kernel<Visited<f, m, true>, 3> two_visitors("presence.two_visitors", model::capped(20'000));
+const model::Kernel<Visited<s, f, false>, 3> two_visitors_2("presence.two_visitors.put_back",
+                                                            model::capped(20'000));
 
 // Without one of the two fences; membarrier refused; the owner alone.
 const model::Kernel<Visited<s, s, true>, 2> no_first("presence.no_first_fence",

@@ -457,8 +457,7 @@ struct Ties {
     }
 };
 const model::Kernel<Ties<false, 2>, 2> ties("process.ties");
-const model::Kernel<Ties<true, 2>, 2> ties_told("process.ties.told",
-                                                {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<Ties<true, 2>, 2> ties_told("process.ties.told", model::capped(4'000));
 const model::Kernel<Ties<false, 3>, 3> ties_three("process.ties.three",
                                                   {.executions = 100'000, .short_executions = 2'000});
 
@@ -490,7 +489,6 @@ struct Numbers {
     }
 };
 const model::Kernel<Numbers<2>, 2> numbers("process.numbers");
-const model::Kernel<Numbers<3>, 3> numbers_3("process.numbers.three",
-                                             {.executions = 400'000, .short_executions = 4'000});
+const model::Kernel<Numbers<3>, 3> numbers_3("process.numbers.three", model::capped(4'000));
 
 } // namespace

@@ -129,8 +129,7 @@ const model::Kernel<LargeHandOver, 2> large_hand_over("large.hand_over", {.execu
 struct LargeNeighbours : Large {
     void thread(unsigned i) { free(i); }
 };
-const model::Kernel<LargeNeighbours, 2> large_neighbours("large.neighbours",
-                                                         {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<LargeNeighbours, 2> large_neighbours("large.neighbours", model::capped(3'000));
 
 /// The program frees one block twice at one time: one of the two is told so.
 template <unsigned First, unsigned Second>
@@ -145,8 +144,7 @@ struct LargeTwice : Large {
         Large::finish();
     }
 };
-const model::Kernel<LargeTwice<0, 0>, 2> large_twice("large.twice",
-                                                     {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<LargeTwice<0, 0>, 2> large_twice("large.twice", model::capped(3'000));
 const model::Kernel<LargeTwice<1, 2>, 2> large_twice_kept("large.twice.kept");
 
 /// Two threads with one place: what one frees is the other one's next block.
@@ -163,10 +161,8 @@ struct LargeSpares : Large {
         malloc(4 + i, 2, who[i]);
     }
 };
-const model::Kernel<LargeSpares<2>, 2> large_spares("large.spares",
-                                                    {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<LargeSpares<3>, 2> large_lengths("large.spares.lengths",
-                                                     {.executions = 400'000, .short_executions = 10'000});
+const model::Kernel<LargeSpares<2>, 2> large_spares("large.spares", model::capped(3'000));
+const model::Kernel<LargeSpares<3>, 2> large_lengths("large.spares.lengths", model::capped(10'000));
 
 /// What was kept is given up meanwhile, by the purger.
 struct LargeGivenUp : Large {
@@ -179,8 +175,7 @@ struct LargeGivenUp : Large {
         }
     }
 };
-const model::Kernel<LargeGivenUp, 2> large_given_up("large.spares.given_up",
-                                                    {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<LargeGivenUp, 2> large_given_up("large.spares.given_up", model::capped(3'000));
 
 /// A block grows into what its neighbour was, or gives its end back, while another thread frees and allocates there.
 template <unsigned Slots>
@@ -198,10 +193,8 @@ struct LargeResized : Large {
     }
     void check_first(unsigned i) { model::check(word(blocks[i]) == i + 1, "a block has changed"); }
 };
-const model::Kernel<LargeResized<4>, 2> large_grows("large.grows",
-                                                    {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<LargeResized<1>, 2> large_shrinks("large.shrinks",
-                                                      {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<LargeResized<4>, 2> large_grows("large.grows", model::capped(3'000));
+const model::Kernel<LargeResized<1>, 2> large_shrinks("large.shrinks", model::capped(3'000));
 
 /// What lies free goes back to the operating system, which takes its time, while others free, and allocate there.
 template <bool Malloc, bool Clock>
@@ -224,12 +217,10 @@ struct LargePurged : Large {
         }
     }
 };
-const model::Kernel<LargePurged<true, false>, 2>
-    large_purge_malloc("large.purge.malloc", {.executions = 400'000, .short_executions = 20'000});
-const model::Kernel<LargePurged<false, false>, 2>
-    large_purge_free("large.purge.free", {.executions = 400'000, .short_executions = 3'000});
-const model::Kernel<LargePurged<false, true>, 2>
-    large_purge_clock("large.purge.clock", {.executions = 400'000, .short_executions = 3'000});
+const model::Kernel<LargePurged<true, false>, 2> large_purge_malloc("large.purge.malloc",
+                                                                    model::capped(20'000));
+const model::Kernel<LargePurged<false, false>, 2> large_purge_free("large.purge.free", model::capped(3'000));
+const model::Kernel<LargePurged<false, true>, 2> large_purge_clock("large.purge.clock", model::capped(3'000));
 
 /// A large heap grows by a huge page, which is nobody's while the kernel makes it; the other thread grows too, or gives
 /// back what lies free.
