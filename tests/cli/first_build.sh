@@ -4,14 +4,8 @@
 # ./cairn over a tiny project in place of this one: what is built when, after a configuration that failed, a build that was
 # interrupted, in a tree that was moved or copied, and by two at once, of whom one may be ./cairn test. And that it says
 # which packages are missing.
-set -u
-: "${SOURCE_DIR:?the root of the source tree}"
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-first-build.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/lib/common.sh"
 tree="$scratch/a tree"
-
-fail() { echo "failed: $*" >&2 && exit 1; }
 
 mkdir -p "$tree/tools" "$tree/src" "$tree/include" "$tree/allocators" "$tree/cmake"
 cp "$SOURCE_DIR/cairn" "$tree/cairn"

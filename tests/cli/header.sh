@@ -3,10 +3,7 @@
 #
 # <cairn/cairn.h> on its own: C99 to C17, C++11 and C++20 compile it without a warning, and a C program links.
 set -eu
-: "${SOURCE_DIR:?}" "${BUILD_DIR:?}"
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-header.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/lib/common.sh"
 cat >"$scratch/use.c" <<'END'
 #include <cairn/cairn.h>
 #include <cairn/cairn.h>

@@ -3,13 +3,7 @@
 #
 # cairn info: in words and as JSON, with the figures of the code and the options of the environment.
 set -eu
-cairn=${BUILD_DIR:?}/bin/cairn
-unset CAIRN_OPTIONS CAIRN_STATS LD_PRELOAD
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-info.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-
-fail() { echo "failed: $*" >&2 && exit 1; }
+. "$(dirname "$0")/lib/common.sh"
 
 out=$("$cairn" info)
 for part in "^cairn [0-9.]*, " "^page size $(getconf PAGESIZE)," "transparent huge pages: [a-z]" "  f  *0.166" \

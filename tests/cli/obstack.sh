@@ -4,12 +4,8 @@
 # <cairn/obstack.h>: a program that includes <obstack.h> is built with the C library's and with Cairn's and prints the
 # same. It needs no C++ runtime. From C++, functions of the program may throw, and the usual handler ends it.
 set -eu
-: "${SOURCE_DIR:?}" "${BUILD_DIR:?}"
+. "$(dirname "$0")/lib/common.sh"
 here=$SOURCE_DIR/tests/cli/obstack
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-obstack.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-fail() { echo "failed: $*" >&2 && exit 1; }
 command -v gcc >/dev/null || exit 77
 printf '#include <obstack.h>\n' | gcc -fsyntax-only -x c - 2>/dev/null || exit 77 # a C library without obstacks
 ours="-I$SOURCE_DIR/include -I$SOURCE_DIR/include/cairn-obstack"

@@ -3,16 +3,9 @@
 #
 # cairn replay: all calls of a trace, in their order, each from its own thread; the figures agree with the trace's; an
 # allocator that goes wrong is a row; what can not be done is one line.
-set -u
-cairn=${BUILD_DIR:?}/bin/cairn
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-replay-test.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-unset LD_PRELOAD CAIRN_STATS CAIRN_OPTIONS CAIRN_TRACE BAD_MALLOC
+. "$(dirname "$0")/lib/common.sh"
 export TMPDIR="$scratch"
 trace=$scratch/file.trace
-
-fail() { echo "failed: $*" >&2 && exit 1; }
 
 # Threads that take turns: the sizes from 100000 on say in which order, odd ones are the second thread's. What the first
 # allocates the second frees. Then a third of all the calls there are, and something that stays.
@@ -269,16 +262,6 @@ kill -HUP "$replay"
 wait "$replay" || fail "nohup: status $?: $(cat "$scratch/out")"
 
 # What can not be done.
-one_line() {
-    wanted=$1
-    text=$2
-    shift 2
-    "$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
-    status=$?
-    [ "$status" = "$wanted" ] || fail "cairn $*: status $status, not $wanted"
-    [ "$(cat "$scratch/err" "$scratch/out" | wc -l)" = 1 ] || fail "cairn $*: not one line: $(cat "$scratch/err" "$scratch/out")"
-    grep -qF -e "$text" "$scratch/err" || fail "cairn $*: '$text' is not said: $(cat "$scratch/err")"
-}
 one_line 2 "there is no allocator 'nobody'" replay "$trace" --allocators cairn,nobody
 one_line 2 "there is no library" replay "$trace" --allocators "/no/such/file.so"
 one_line 2 "is not NAME=PATH.so" replay "$trace" --allocators "a=b"

@@ -3,15 +3,8 @@
 #
 # cairn run: the program's exit status, signals, arguments and LD_PRELOAD; what is said, and the status, when a
 # program, a library or an allocator is not there; the warnings about programs that can not be preloaded into.
-set -u
-cairn=${BUILD_DIR:?}/bin/cairn
+. "$(dirname "$0")/lib/common.sh"
 library=$BUILD_DIR/lib/libcairn.so
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-run.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-unset LD_PRELOAD CAIRN_STATS CAIRN_OPTIONS
-
-fail() { echo "failed: $*" >&2 && exit 1; }
 
 # ends STATUS WORDS...: what `cairn WORDS` prints goes to $out and $err.
 ends() {

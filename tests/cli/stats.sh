@@ -3,16 +3,10 @@
 #
 # CAIRN_STATS: the summary, the JSON and its file, many processes, and what is said about values and files
 # that do not work.
-set -u
+. "$(dirname "$0")/lib/common.sh"
 library=${CAIRN_LIB:?}
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-stats.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-unset LD_PRELOAD CAIRN_OPTIONS CAIRN_STATS
 # The program itself: what PATH has may be a script around it, with processes of its own.
 python=$(python3 -c 'import sys; print(sys.executable)')
-
-fail() { echo "failed: $*" >&2 && exit 1; }
 
 # stats VALUE WORDS...: runs WORDS with CAIRN_STATS=VALUE; output to $scratch/out, $scratch/err.
 stats() {

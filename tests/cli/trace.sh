@@ -3,25 +3,9 @@
 #
 # cairn trace: every call is in the file, of threads, children, programs that are killed; status and signals pass
 # through; what can not be done is one line.
-set -u
-cairn=${BUILD_DIR:?}/bin/cairn
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-trace.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-unset LD_PRELOAD CAIRN_STATS CAIRN_OPTIONS CAIRN_TRACE
+. "$(dirname "$0")/lib/common.sh"
 file=$scratch/file.trace
 
-fail() { echo "failed: $*" >&2 && exit 1; }
-one_line() {
-    wanted=$1
-    text=$2
-    shift 2
-    "$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
-    status=$?
-    [ "$status" = "$wanted" ] || fail "cairn $*: status $status, not $wanted"
-    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "cairn $*: not one line: $(cat "$scratch/err")"
-    grep -qF -e "$text" "$scratch/err" || fail "cairn $*: '$text' is not said: $(cat "$scratch/err")"
-}
 summary() { "$cairn" trace-info "$1" || fail "trace-info: status $?"; }
 
 cat >"$scratch/calls.c" <<'C'

@@ -4,12 +4,8 @@
 # <cairn/xalloc.h>: a parser on Cairn's xalloc and on one that is written by hand puts every block in the same place,
 # meets the limit at the same request and prints the same. It needs no C++ runtime.
 set -eu
-: "${SOURCE_DIR:?}" "${BUILD_DIR:?}"
+. "$(dirname "$0")/lib/common.sh"
 here=$SOURCE_DIR/tests/cli/xalloc
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-xalloc.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-fail() { echo "failed: $*" >&2 && exit 1; }
 command -v gcc >/dev/null || exit 77
 warnings="-Wall -Wextra -pedantic -Wshadow -Werror"
 # shellcheck disable=SC2086
