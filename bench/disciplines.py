@@ -4,8 +4,6 @@
 written by hand for it, on the kit's layers and on a malloc: by instructions and peak memory, which do not depend on what
 else the machine does. See docs/paper.md."""
 import json
-import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -38,21 +36,12 @@ class Failed(Exception):
     """Why there is no figure; the text is one line."""
 
 
-def environment(allocator):
-    preload = {} if allocator.library is None else {"LD_PRELOAD": allocator.library}
-    return {**measure.clean_environment(), **allocator.environment, **preload}
-
-
 def count(command, allocator):
     """All instructions of one process."""
-    with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
-        counts = os.path.join(folder, "callgrind.out")
-        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command],
-                             env=environment(allocator), capture_output=True, text=True)
-        if run.returncode != 0:
-            raise Failed("%s: status %d" % (" ".join(command), run.returncode))
-        with open(counts) as file:
-            return int(re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE).group(1))
+    run, counted = measure.count_instructions(command, allocator)
+    if counted is None:
+        raise Failed("%s: status %d" % (" ".join(command), run.returncode))
+    return counted
 
 
 def row(build, workload, variant, allocator, work):

@@ -3,14 +3,12 @@
 """Counts the instructions of a malloc and its free, under valgrind's callgrind: a figure that does not depend on
 what else the machine does. See docs/benchmarks.md."""
 import os
-import re
 import shutil
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 
-from lib import allocators, inputs, measure, places, report  # noqa: E402
+from lib import allocators, measure, places, report  # noqa: E402
 from lib.entry import Parser, complain, enter  # noqa: E402
 from lib.choice import choose_allocators, comma_list, positive, positives  # noqa: E402
 
@@ -33,23 +31,13 @@ def read_arguments(arguments):
 
 def instructions(command, allocator, size, batch, pairs):
     """All instructions of one process; None if it did not end well, which is said."""
-    environment = {**measure.clean_environment(), **allocator.environment}
-    if allocator.library is not None:
-        environment["LD_PRELOAD"] = allocator.library
-    with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
-        counts = os.path.join(folder, "callgrind.out")
-        run = measure.call(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command,
-                            "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)], env=environment, **inputs.TEXT)
-        found = None
-        if run.returncode == 0 and os.path.exists(counts):
-            with open(counts) as file:
-                found = re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
-        if found is None:
-            said = [line for line in run.stderr.splitlines() if line.strip() and not line.startswith("==")]
-            how = "status %d" % run.returncode if run.returncode >= 0 else measure.signal_name(-run.returncode)
-            complain("%s, %d B x %d: %s" % (allocator.name, size, batch, ": ".join([how, *said[-1:]])))
-            return None
-        return int(found.group(1))
+    run, counted = measure.count_instructions(
+        [*command, "--size", str(size), "--batch", str(batch), "--pairs", str(pairs)], allocator)
+    if counted is None:
+        said = [line for line in run.stderr.splitlines() if line.strip() and not line.startswith("==")]
+        how = "status %d" % run.returncode if run.returncode >= 0 else measure.signal_name(-run.returncode)
+        complain("%s, %d B x %d: %s" % (allocator.name, size, batch, ": ".join([how, *said[-1:]])))
+    return counted
 
 
 def a_pair(command, allocator, size, batch, pairs):

@@ -6,8 +6,10 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
+import tempfile
 import time
 
 from . import inputs
@@ -110,6 +112,20 @@ def call(command, timeout=None, **how):
         raise
     finally:
         running.discard(process)
+
+
+def count_instructions(command, allocator):
+    """One process under callgrind: how it ended, and all its instructions, None if it did not end well."""
+    preload = {} if allocator.library is None else {"LD_PRELOAD": allocator.library}
+    with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
+        counts = os.path.join(folder, "callgrind.out")
+        run = call(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counts, *command],
+                   env={**clean_environment(), **allocator.environment, **preload}, **inputs.TEXT)
+        if run.returncode != 0 or not os.path.exists(counts):
+            return run, None
+        with open(counts) as file:
+            found = re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
+        return run, found and int(found.group(1))
 
 
 def at_once(function, tasks, jobs=None):
