@@ -52,9 +52,7 @@ int main() {
                 CHECK(bytes[0] == i && bytes[size - 1] == i);
             }
         }
-        for (void *const p : blocks) {
-            free(p);
-        }
+        free_all(blocks);
         free(other);
     }
 }

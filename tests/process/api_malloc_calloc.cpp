@@ -38,9 +38,7 @@ int main() {
                     break;
                 }
             }
-            for (void *p : blocks) {
-                free(p);
-            }
+            free_all(blocks);
         }
         if (round == 1) {
             malloc_trim(0);

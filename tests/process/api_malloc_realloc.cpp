@@ -70,7 +70,5 @@ int main() {
         size = to;
     }
     free(p);
-    for (void *other : others) {
-        free(other);
-    }
+    free_all(others);
 }

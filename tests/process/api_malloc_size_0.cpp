@@ -37,9 +37,7 @@ int main() {
             CHECK(blocks[j] != blocks[i]);
         }
     }
-    for (void *p : blocks) {
-        free(p);
-    }
+    free_all(blocks);
     for (const std::size_t size : {std::size_t{10}, std::size_t{20000}, MiB, 20 * MiB}) {
         void *const p = malloc(size);
         CHECK(p != nullptr);

@@ -55,9 +55,7 @@ void superblocks_move() {
     const cairn_statistics after = statistics();
     CHECK(after.superblocks_fresh > before.superblocks_fresh);
     CHECK(after.superblocks_to_global > before.superblocks_to_global);
-    for (void *const p : blocks) {
-        std::free(p);
-    }
+    free_all(blocks);
     in_threads(1, [](unsigned) { blocks[0] = std::malloc(3000); });
     CHECK(blocks[0] != nullptr && statistics().superblocks_from_global > after.superblocks_from_global);
     std::free(blocks[0]);

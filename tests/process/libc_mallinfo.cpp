@@ -44,9 +44,7 @@ void large() {
     CHECK(near(during.uordblks, before.uordblks + 20 * MiB, 64 * KiB));
     CHECK(during.hblkhd == before.hblkhd);
     sound(during);
-    for (void *p : blocks) {
-        std::free(p);
-    }
+    free_all(blocks);
     const struct mallinfo2 after = mallinfo2();
     CHECK(near(after.uordblks, before.uordblks, 64 * KiB));
     CHECK(after.fordblks >= during.fordblks + 19 * MiB);
@@ -91,9 +89,7 @@ void gathered() {
     std::thread([&] {
         std::free(std::malloc(1));
         const std::size_t live = mallinfo2().uordblks;
-        for (void *p : blocks) {
-            std::free(p);
-        }
+        free_all(blocks);
         CHECK(live >= mallinfo2().uordblks + count * 200);
     }).join();
 }

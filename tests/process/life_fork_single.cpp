@@ -32,8 +32,6 @@ int main() {
             CHECK(blocks[i][99] == 0);
         }
     }
-    for (char *p : blocks) {
-        free(p);
-    }
+    free_all(blocks);
     _exit(0);
 }

@@ -38,16 +38,12 @@ static void child() {
         CHECK(p != nullptr);
     }
     for (auto &blocks : of_threads) {
-        for (void *p : blocks) {
-            free(p);
-        }
+        free_all(blocks);
     }
     for (std::atomic<void *> &p : shared) {
         free(p.exchange(nullptr));
     }
-    for (void *p : own) {
-        free(p);
-    }
+    free_all(own);
     work(99, 200);
     in_thread([] { work(98, 50); });
     _exit(0);

@@ -18,9 +18,7 @@ static void *run(void *) {
         size += 40;
     }
     pthread_barrier_wait(&barrier);
-    for (void *p : blocks) {
-        free(p);
-    }
+    free_all(blocks);
     return nullptr;
 }
 

@@ -74,9 +74,7 @@ void make_it_work() {
         CHECK(touched[i] != nullptr);
         std::memset(touched[i], 1, 100000);
     }
-    for (char *const p : touched) {
-        free(p);
-    }
+    free_all(touched);
 }
 
 void *allocate_and_wait(void *barrier) {

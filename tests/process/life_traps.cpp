@@ -62,9 +62,7 @@ int main() {
         for (void *&block : blocks) {
             block = malloc(1000);
         }
-        for (void *const block : blocks) {
-            free(block);
-        }
+        free_all(blocks);
     });
     burst.grow_to(200 * MiB);
     burst.free_all();

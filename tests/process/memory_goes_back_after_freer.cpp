@@ -10,17 +10,9 @@ int main() {
     constexpr std::size_t size = 256;
     constexpr unsigned count = 256 * MiB / size;
     static void *blocks[count];
-    for (void *&p : blocks) {
-        p = malloc(size);
-        CHECK(p != nullptr);
-        std::memset(p, 1, size);
-    }
+    allocate_all(blocks, size);
     const std::size_t peak = resident();
-    in_thread([] {
-        for (void *p : blocks) {
-            free(p);
-        }
-    });
+    in_thread([] { free_all(blocks); });
     const std::size_t after = bytes_after_a_second(resident, sizeof blocks + 32 * MiB);
     dprintf(1, "peak %.1f MiB, a second after the end %.1f MiB\n", mebibytes(peak), mebibytes(after));
     CHECK(peak > 256 * MiB && after <= sizeof blocks + 32 * MiB);

@@ -25,9 +25,7 @@ void many_places() {
         locked[i] = malloc(25 * page);
         CHECK(locked[i] != nullptr && mlock(locked[i], 1) == 0);
     }
-    for (void *const p : locked) {
-        free(p);
-    }
+    free_all(locked);
     burst.free_all();
     const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
     dprintf(1, "%.1f MiB after a second, with pages locked in %zu places\n", mebibytes(after), places);
@@ -45,9 +43,7 @@ void at_the_ends(std::size_t locked) {
         std::memset(block, 1, length);
         CHECK(mlock(block + length - locked, locked) == 0);
     }
-    for (char *const block : blocks) {
-        free(block);
-    }
+    free_all(blocks);
     const std::size_t after = bytes_after_a_second(resident, 32 * MiB);
     dprintf(1, "%.1f MiB after a second, with the last %zu bytes of %zu blocks locked\n", mebibytes(after),
             locked, count);
@@ -68,9 +64,7 @@ void every_second_slot() {
             CHECK(mlock(block + at, 1) == 0);
         }
     }
-    for (char *const block : blocks) {
-        free(block);
-    }
+    free_all(blocks);
     const std::size_t allowed = before + count * length / 2 + 8 * MiB;
     const std::size_t after = bytes_after_a_second(resident, allowed);
     dprintf(1, "%.1f MiB after a second, with a page of every second 64 KiB of %zu locked\n",

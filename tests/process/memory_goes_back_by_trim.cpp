@@ -12,14 +12,8 @@ int main() {
     constexpr std::size_t size = 256;
     constexpr unsigned count = 64 * MiB / size;
     static void *blocks[count];
-    for (void *&p : blocks) {
-        p = malloc(size);
-        CHECK(p != nullptr);
-        std::memset(p, 1, size);
-    }
-    for (void *p : blocks) {
-        free(p);
-    }
+    allocate_all(blocks, size);
+    free_all(blocks);
     sleep_seconds(0.1);
     const std::size_t before = resident();
     CHECK(malloc_trim(0) == 1);

@@ -51,9 +51,7 @@ int main() {
         }
         for (auto &of_thread : blocks) {
             for (auto &of_class : of_thread) {
-                for (void *p : of_class) {
-                    free(p);
-                }
+                free_all(of_class);
             }
         }
         const std::size_t allowed = sizeof blocks + 32 * MiB;

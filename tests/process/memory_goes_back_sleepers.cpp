@@ -25,9 +25,7 @@ void work(unsigned seed) {
     }
     sem_post(&allocated);
     sem_wait(&free_now);
-    for (void *const p : blocks) {
-        free(p);
-    }
+    free_all(blocks);
     sem_post(&freed);
     sem_wait(&over);
 }

@@ -27,9 +27,7 @@ void leave_bins_full() {
             block = malloc(size);
             std::memset(block, 1, size);
         }
-        for (void *const block : blocks) {
-            free(block);
-        }
+        free_all(blocks);
     }
 }
 

@@ -17,11 +17,7 @@ void *blocks[count];
 sem_t turns[threads];
 
 void fill() {
-    for (void *&p : blocks) {
-        p = malloc(size);
-        CHECK(p != nullptr);
-        std::memset(p, 1, size);
-    }
+    allocate_all(blocks, size);
 }
 
 void clear() {

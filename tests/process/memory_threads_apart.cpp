@@ -18,14 +18,8 @@ int main() {
     in_threads(threads, [](unsigned i) {
         for (unsigned turn = 0; turn < 2 * threads; ++turn) {
             if (turn % threads == i) {
-                for (void *&p : blocks) {
-                    p = malloc(size);
-                    CHECK(p != nullptr);
-                    std::memset(p, 1, size);
-                }
-                for (void *p : blocks) {
-                    free(p);
-                }
+                allocate_all(blocks, size);
+                free_all(blocks);
             }
             pthread_barrier_wait(&barrier);
         }

@@ -12,8 +12,6 @@ int main() {
         p = malloc(64);
     }
     announce(blocks[7]);
-    for (void *p : blocks) {
-        free(p);
-    }
+    free_all(blocks);
     free(opaque(blocks[7]));
 }

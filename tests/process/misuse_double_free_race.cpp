@@ -36,9 +36,7 @@ int main() {
         for (void *&p : blocks) {
             p = malloc(64);
         }
-        for (void *p : blocks) {
-            free(p);
-        }
+        free_all(blocks);
         free(keep);
     }
 }

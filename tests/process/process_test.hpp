@@ -189,6 +189,23 @@ private:
     std::uint64_t state_;
 };
 
+/// Blocks of `size` bytes, each written, for an array of pointers.
+template <class Blocks>
+void allocate_all(Blocks &blocks, std::size_t size) {
+    for (auto &p : blocks) {
+        p = malloc(size);
+        CHECK(p != nullptr);
+        std::memset(p, 1, size);
+    }
+}
+
+template <class Blocks>
+void free_all(const Blocks &blocks) {
+    for (auto *p : blocks) {
+        free(p);
+    }
+}
+
 /// Runs `f()` in a thread of its own and waits for its end.
 template <class F>
 void in_thread(F f) {

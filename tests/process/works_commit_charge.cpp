@@ -70,12 +70,8 @@ int main() {
         CHECK(p != nullptr);
     }
     expect_at_most("huge blocks", sizeof blocks + size * count + 320 * MiB);
-    for (void *const p : huge) {
-        free(p);
-    }
-    for (void *const p : blocks) {
-        free(p);
-    }
+    free_all(huge);
+    free_all(blocks);
     const std::size_t after = bytes_after_a_second(charge, small + 16 * MiB);
     dprintf(1, "all freed: %.1f MiB charged\n", mebibytes(after));
     CHECK(after <= small + 16 * MiB);

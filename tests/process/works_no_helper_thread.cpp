@@ -11,14 +11,8 @@ int main() {
     constexpr std::size_t size = 1000;
     constexpr unsigned count = 128 * MiB / size;
     static void *blocks[count];
-    for (void *&p : blocks) {
-        p = malloc(size);
-        CHECK(p != nullptr);
-        std::memset(p, 1, size);
-    }
-    for (void *const p : blocks) {
-        free(p);
-    }
+    allocate_all(blocks, size);
+    free_all(blocks);
     const std::size_t before = resident();
     for (int i = 0; i < 20; ++i) { // a program that is not idle
         for (unsigned k = 0; k < 4000; ++k) {

@@ -25,9 +25,7 @@ static void work() {
     void *const smaller = malloc(300 * KiB);
     CHECK(smaller != nullptr);
     free(smaller);
-    for (void *const p : blocks) {
-        free(p);
-    }
+    free_all(blocks);
 }
 
 int main(int argc, char **argv) {
