@@ -4,8 +4,7 @@
 // everything works, and hundreds of threads leave little behind, and no heap: the few that there are belong to all.
 // link: so
 #include "faults_work.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 #include <climits>
 
@@ -22,13 +21,6 @@ void take_all_keys() {
 }
 /// Before the constructor of any library.
 [[gnu::used, gnu::section(".preinit_array")]] void (*const first)() = take_all_keys;
-
-cairn_statistics statistics() {
-    cairn_statistics s;
-    s.size = sizeof s;
-    CHECK(cairn_get_statistics(&s) == 0);
-    return s;
-}
 
 } // namespace
 

@@ -3,20 +3,11 @@
 // First-class heaps: destroying one frees all its blocks, small, large and huge, and no block of another.
 // link: so
 // env: CAIRN_OPTIONS=purge_delay:never,background:off,huge_pages:off
-#include "process_test.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 using namespace process_test;
 
 namespace {
-
-cairn_statistics statistics() {
-    cairn_statistics s;
-    s.size = sizeof s;
-    CHECK(cairn_get_statistics(&s) == 0);
-    return s;
-}
 
 void *filled(cairn_heap *heap, std::size_t size) {
     void *const p = cairn_heap_alloc(heap, size);

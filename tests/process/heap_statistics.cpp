@@ -3,9 +3,7 @@
 // First-class heaps: the figures count their blocks and superblocks, and no more of them when these are freed.
 // link: so
 // env: CAIRN_OPTIONS=purge_delay:never,background:off
-#include "process_test.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 #include <sys/resource.h>
 
@@ -21,13 +19,6 @@ struct Row {
     std::size_t superblocks;
     std::size_t live;
 };
-
-cairn_statistics statistics() {
-    cairn_statistics s;
-    s.size = sizeof s;
-    CHECK(cairn_get_statistics(&s) == 0);
-    return s;
-}
 
 std::size_t number_after(const char *text, const char *name) {
     const char *const at = std::strstr(text, name);

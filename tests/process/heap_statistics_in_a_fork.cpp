@@ -2,9 +2,7 @@
 //
 // First-class heaps: the figures count their blocks also while another thread forks, however long that takes.
 // link: a
-#include "process_test.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -38,13 +36,6 @@ void *fork_once(void *) {
     return nullptr;
 }
 
-std::uint64_t live() {
-    cairn_statistics s;
-    s.size = sizeof s;
-    CHECK(cairn_get_statistics(&s) == 0);
-    return s.live;
-}
-
 } // namespace
 
 int main() {
@@ -59,7 +50,7 @@ int main() {
         usleep(1000);
     }
     do { // once at least: this thread may have been put off for so long
-        CHECK(live() >= 1000 * KiB);
+        CHECK(statistics().live >= 1000 * KiB);
     } while (!over);
     CHECK(pthread_join(other, nullptr) == 0);
 }

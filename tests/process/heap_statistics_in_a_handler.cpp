@@ -3,9 +3,7 @@
 // First-class heaps: fork in a signal handler that has interrupted a call for statistics must not wait for what that
 // call holds. With many heaps most of such a call is spent on them.
 // link: so
-#include "process_test.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 #include <csignal>
 #include <sys/time.h>
@@ -40,9 +38,7 @@ int main() {
         const itimerval soon = {{0, 0}, {0, 1 + i % 10 * 100}}; // of this process's own time
         CHECK(setitimer(ITIMER_VIRTUAL, &soon, nullptr) == 0);
         while (handled <= i) {
-            cairn_statistics s;
-            s.size = sizeof s;
-            CHECK(cairn_get_statistics(&s) == 0);
+            statistics();
         }
     }
 }

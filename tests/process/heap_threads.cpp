@@ -3,9 +3,7 @@
 // First-class heaps: several threads use several heaps at one time and free each other's blocks, while others
 // use malloc, and one asks for statistics.
 // link: so
-#include "process_test.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 #include <atomic>
 
@@ -66,7 +64,5 @@ int main() {
         }
         cairn_heap_destroy(heap[h]);
     }
-    cairn_statistics s;
-    s.size = sizeof s;
-    CHECK(cairn_get_statistics(&s) == 0 && s.live < 1 * MiB);
+    CHECK(statistics().live < 1 * MiB);
 }

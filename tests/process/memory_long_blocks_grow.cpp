@@ -4,19 +4,14 @@
 // ones.
 // link: so
 // env: CAIRN_OPTIONS=purge_delay:never,background:off
-#include "process_test.hpp"
-
-#include <cairn/cairn.h>
+#include "process_statistics.hpp"
 
 using namespace process_test;
 
 namespace {
 
 std::size_t in_superblocks() {
-    cairn_statistics now{};
-    now.size = sizeof now;
-    CHECK(cairn_get_statistics(&now) == 0);
-    return now.small_resident;
+    return statistics().small_resident;
 }
 
 void leave_bins_full() {
