@@ -404,6 +404,68 @@ const model::Kernel<VisitAndUse<true, true, true, false, 2 * size>, 2>
 const model::Kernel<VisitAndUse<true, true, false, true, 2 * size>, 2>
     muted_several("flagship.several.no_fence", {.mute_fence = 2, .must_fail = ""});
 
+/// Four of eight blocks of a superblock are live, which is in no bin, and in which the owner has freed last. Another
+/// free is not counted at once, so the owner needs no lock.
+template <bool Free>
+struct VisitAndRecent : Base<2, true, Classes::largest> {
+    VisitAndRecent() {
+        give(0, of_one + 1);
+        before(0, [&] {
+            for (unsigned i = 0; i < 4; ++i) {
+                free(i);
+            }
+        });
+        model::check(superblocks[0]->place == Place::partial, "it is in a bin");
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            heap.visit(0, true);
+            return;
+        }
+        if (Free) {
+            free(4);
+        }
+        malloc(of_one + 2);
+    }
+};
+const model::Kernel<VisitAndRecent<false>, 2> recent_malloc("flagship.recent.malloc", model::capped(3'000));
+const model::Kernel<VisitAndRecent<true>, 2> recent_both("flagship.recent.both", {.executions = 1'000'000,
+                                                                                  .short_executions = 3'000});
+const model::Kernel<VisitAndRecent<true>, 2> recent_muted("flagship.recent.no_fence",
+                                                          {.mute_fence = 2, .must_fail = ""});
+
+/// The same of two superblocks, and the other free is in the second one.
+struct VisitAndTwoRecent : Base<2, true, Classes::largest> {
+    void *behind = nullptr;
+    VisitAndTwoRecent() {
+        give(0, 2 * of_one);
+        before(0, [&] {
+            behind = heap.malloc(Classes::largest);
+            for (unsigned i = 4; i > 0; --i) {
+                free(of_one + i - 1);
+            }
+            for (unsigned i = 4; i > 0; --i) {
+                free(i - 1);
+            }
+        });
+        model::check(superblocks[1]->place == Place::partial, "it is in a bin");
+    }
+    void thread(unsigned i) {
+        if (i == 1) {
+            heap.visit(0, true);
+        } else {
+            free(of_one + 4);
+            malloc(0);
+        }
+    }
+    void finish() {
+        before(0, [&] { heap.free(behind); });
+        Base::finish();
+    }
+};
+const model::Kernel<VisitAndTwoRecent, 2> recent_two("flagship.recent.two",
+                                                     {.executions = 1'000'000, .short_executions = 6'000});
+
 /// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the
 /// thread adds to it.
 constexpr std::size_t gathered_size = 1_KiB;

@@ -12,7 +12,8 @@
 // are not in the heap's lists together (inside, visiting). And with -DSTOP, where the owner stops for good somewhere: a
 // visitor comes to its end all the same. If it could not go on, that would be an invalid end state, which Spin reports.
 // With -DGATHERING, the owner also has a chain of others' blocks, which a visitor gives back. With -DFENCED there is no
-// heavy fence: the owner passes a fence of its own whenever it goes inside, and uses nothing elsewhere.
+// heavy fence: the owner passes a fence of its own whenever it goes inside, and uses nothing elsewhere. With -DRECENT the
+// superblocks are of medium blocks: a free notes its superblock, from which the next malloc takes a block.
 //
 // holds: -DSUPERBLOCKS=2 -DVISITORS=1 -DROOM=2
 // holds: -DSUPERBLOCKS=1 -DVISITORS=2 -DROOM=3
@@ -20,6 +21,8 @@
 // holds: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING
 // holds: -DSUPERBLOCKS=1 -DVISITORS=2 -DROOM=2 -DGATHERING
 // holds: -DSUPERBLOCKS=1 -DVISITORS=2 -DROOM=3 -DFENCED
+// holds: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DRECENT
+// holds: -DSUPERBLOCKS=2 -DVISITORS=1 -DROOM=2 -DRECENT
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DNO_FENCE_V2
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DNO_FENCE_V5
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DBIN_BEFORE_MARK
@@ -30,6 +33,10 @@
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING -DCHAIN_NOT_LOOKED_FOR
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=2 -DGATHERING -DLOCK_BEFORE_MARK
 // fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DFENCED -DNO_FENCE_INSIDE
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DRECENT -DRECENT_NOT_HIDDEN
+// fails: -DSUPERBLOCKS=2 -DVISITORS=1 -DROOM=2 -DRECENT -DHIDDEN_BY_A_STORE
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DRECENT -DSHOWN_AGAIN_NOT_SEEN
+// fails: -DSUPERBLOCKS=1 -DVISITORS=1 -DROOM=3 -DRECENT -DNOTED_BEHIND_THE_SECTION
 
 // The cells of memory, and what the owner's mark may say.
 #define MARK 0
@@ -38,10 +45,12 @@
 #define OWNER(s) (3 + (s))
 #define PLACE(s) (5 + (s))
 #define DATA(s) (7 + (s))
-#define CELLS 9
+#define RECENT_ONE 9
+#define CELLS 10
 
 #define NULL 0
-#define AT(s) (1 + (s)) // a superblock, for the mark and the bin
+#define AT(s) (1 + (s)) // a superblock, for the mark, the bin and the recent one
+#define HIDDEN(s) (8 + (s)) // the recent one
 #define THE_BIN 4
 #define INSIDE 5
 #define THE_CHAIN 6
@@ -51,7 +60,7 @@
 #define PARTIAL 0 // PLACE
 #define CURRENT 1
 
-byte memory[CELLS] = { 0, 0, 1, 1, 1, 1, 0, 0, 0 }; // both are the owner's, the first one is in the bin
+byte memory[CELLS] = { 0, 0, 1, 1, 1, 1, 0, 0, 0, 0 }; // both are the owner's, the first one is in the bin
 
 // What is so, whatever anybody sees. The chain comes behind the superblocks.
 #ifdef GATHERING
@@ -134,17 +143,28 @@ inline owner_uses(b) { // reads, changes, writes back
 }
 
 inline may_end() { // O4, where the superblock is a long one
+#ifdef RECENT
+    store(MARK, NULL)
+#else
     if
     :: store(MARK, NULL)
     :: true
     fi
+#endif
 }
 
 inline owner_frees() {
     store(MARK, AT(s)); // O1
     load(OWNER(s), found); // O2
     if
-    :: found == MINE -> owner_uses(s) // O3
+    :: found == MINE ->
+        owner_uses(s); // O3
+#ifdef NOTED_BEHIND_THE_SECTION
+        store(MARK, NULL);
+#endif
+#ifdef RECENT
+        store(RECENT_ONE, AT(s))
+#endif
     :: else // a remote free, which is for anybody
     fi;
     may_end()
@@ -156,7 +176,15 @@ inline owner_allocates() {
     store(MARK, THE_BIN);
 #else
     store(MARK, THE_BIN); // O1
+#ifdef RECENT
+    load(RECENT_ONE, found); // O2
+    if
+    :: found == NULL || found >= HIDDEN(0) -> load(BIN, found)
+    :: else
+    fi;
+#else
     load(BIN, found); // O2
+#endif
 #endif
     if
     :: found != NULL -> s = found - 1; owner_uses(s) // O3
@@ -261,7 +289,21 @@ inline visitor_uses(b) {
     atomic { memory[DATA(b)] = 1 - memory[DATA(b)]; truth[b] = 1 - truth[b]; ends_using(b) }
 }
 
-#define in_use(b) (mark == AT(b) || (mark == THE_BIN && memory[PLACE(b)] == CURRENT))
+#if defined(RECENT) && defined(SHOWN_AGAIN_NOT_SEEN)
+#define may_be_read(b) (mark == THE_BIN && memory[RECENT_ONE] == HIDDEN(b))
+#elif defined(RECENT)
+#define may_be_read(b) (memory[RECENT_ONE] == AT(b) || (mark == THE_BIN && memory[RECENT_ONE] == HIDDEN(b)))
+#else
+#define may_be_read(b) false
+#endif
+#define in_use(b) (mark == AT(b) || (mark == THE_BIN && memory[PLACE(b)] == CURRENT) || may_be_read(b))
+
+inline forgets(b) {
+    if
+    :: atomic { memory[RECENT_ONE] == AT(b) || memory[RECENT_ONE] == HIDDEN(b) -> memory[RECENT_ONE] = NULL }
+    :: else
+    fi
+}
 
 inline puts_back(b) {
     memory[OWNER(b)] = MINE;
@@ -297,6 +339,18 @@ active [VISITORS] proctype visitor() {
         if
         :: memory[OWNER(b)] == MINE ->
             memory[OWNER(b)] = NULL;
+#ifdef RECENT_NOT_HIDDEN
+            forgets(b);
+#elif defined(RECENT)
+            if
+#ifdef HIDDEN_BY_A_STORE
+            :: memory[RECENT_ONE] == AT(b) -> memory[RECENT_ONE] = HIDDEN(b)
+#else
+            :: atomic { memory[RECENT_ONE] == AT(b) -> memory[RECENT_ONE] = HIDDEN(b) }
+#endif
+            :: else
+            fi;
+#endif
 #ifndef BIN_NOT_HIDDEN
             if
             :: memory[PLACE(b)] == CURRENT -> memory[BIN] = NULL
@@ -326,7 +380,7 @@ active [VISITORS] proctype visitor() {
             visitor_uses(b);
             if
             :: puts_back(b)
-            :: memory[OWNER(b)] = ANOTHERS; given[b] = true
+            :: forgets(b); memory[OWNER(b)] = ANOTHERS; given[b] = true
             fi
         :: else
         fi;

@@ -47,7 +47,7 @@ protected:
             if (const auto told = superblock::free_remote(s, address_of(p)); told.is_notice()) {
                 global_->notice(s, told.word);
             }
-        } else if (heap.free_local(s, address_of(p))) {
+        } else if (s->slots == 1 ? heap.free_local(s, address_of(p)) : heap.free_medium(s, address_of(p))) {
             heap.check(s);
             expect_looked_at(heap);
         }

@@ -68,6 +68,108 @@ TEST_F(ThreadHeapTest, AWriteAfterFreeIsFoundByTheSlowPath) {
     EXPECT_DEATH(heap_.malloc_class(3), "heap corruption: free block 0x[0-9a-f]+ of size class 48");
 }
 
+/// Blocks of 9 KiB that fill a superblock, and one more, so that it is in no bin.
+class RecentTest : public ThreadHeaps {
+protected:
+    static constexpr unsigned c_ = Classes::class_of(9_KiB);
+    std::vector<void *> fill_one() {
+        std::vector<void *> blocks;
+        while (blocks.empty() || superblock_of(blocks.back()) == superblock_of(blocks.front())) {
+            blocks.push_back(heap_.malloc_class(c_));
+            EXPECT_NE(blocks.back(), nullptr);
+        }
+        return blocks;
+    }
+    OwnerLine *recent() { return heap_.holdings().recent().at(c_); }
+};
+
+TEST_F(RecentTest, TheMediumBlockThatWasFreedLastIsTheNextOne) {
+    const std::vector<void *> blocks = fill_one();
+    for (const std::size_t i : {0u, 1u, 2u}) {
+        free(heap_, blocks[i]);
+    }
+    for (const std::size_t i : {2u, 1u, 0u}) {
+        EXPECT_EQ(heap_.try_malloc_class(c_), blocks[i]);
+    }
+    EXPECT_EQ(superblock_of(heap_.malloc_class(c_)), superblock_of(blocks.back())) << "then the bin's";
+    expect_accounts(heap_);
+}
+
+TEST_F(RecentTest, OneThatIsUsedUpCountsAsFull) {
+    const std::vector<void *> blocks = fill_one();
+    OwnerLine *const s = superblock_of(blocks[0]);
+    for (const std::size_t i : {0u, 1u, 2u}) {
+        free(heap_, blocks[i]);
+    }
+    EXPECT_EQ(s->place, Place::partial);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(superblock_of(heap_.try_malloc_class(c_)), s);
+    }
+    const OwnerLine *const current = heap_.bins().at(c_);
+    for (const unsigned before = current->carved; current->carved == before;) { // until a slow path
+        ASSERT_EQ(superblock_of(heap_.malloc_class(c_)), current);
+    }
+    EXPECT_EQ(s->place, Place::full);
+    EXPECT_EQ(s->accounted, s->live());
+    EXPECT_EQ(recent(), nullptr);
+    expect_accounts(heap_);
+}
+
+TEST_F(RecentTest, OneWithoutLiveBlocksServesAnyClass) {
+    for (int i = 0; i < 40; ++i) { // so that the heap is not too empty
+        ASSERT_NE(heap_.malloc_class(Classes::class_of(32_KiB)), nullptr);
+    }
+    const std::vector<void *> blocks = fill_one();
+    OwnerLine *const s = superblock_of(blocks[0]);
+    for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
+        EXPECT_TRUE(i == 0 || recent() == s);
+        free(heap_, blocks[i]);
+    }
+    ASSERT_EQ(s->place, Place::empty);
+    EXPECT_EQ(recent(), nullptr);
+    EXPECT_NE(superblock_of(heap_.malloc_class(c_)), s) << "the bin's has blocks";
+    constexpr unsigned next = c_ + 1;
+    ASSERT_EQ(Global::Maker::slots_of_class(next), Global::Maker::slots_of_class(c_));
+    EXPECT_EQ(superblock_of(heap_.malloc_class(next)), s);
+    expect_accounts(heap_);
+}
+
+/// Its blocks in turn are counted when the bin is emptied.
+TEST_F(RecentTest, TheBinsSuperblockIsOneAlsoWithoutLiveBlocks) {
+    void *const p = heap_.malloc_class(c_);
+    free(heap_, p);
+    EXPECT_EQ(recent(), superblock_of(p));
+    EXPECT_EQ(heap_.try_malloc_class(c_), p);
+    free(heap_, p);
+    heap_.hand_over();
+    EXPECT_EQ(recent(), nullptr);
+    EXPECT_EQ(superblocks(), 0u);
+}
+
+TEST_F(RecentTest, OneThatWasGivenAwayIsNoLongerRecent) {
+    const std::vector<void *> blocks = fill_one();
+    free(heap_, blocks[0]);
+    ASSERT_EQ(recent(), superblock_of(blocks[0]));
+    heap_.hand_over(Keep::nothing);
+    EXPECT_EQ(recent(), nullptr);
+    EXPECT_EQ(superblock_of(heaps_[1].malloc_class(c_)), superblock_of(blocks[0]));
+}
+
+TEST_F(RecentTest, AWriteAfterFreeIsFound) {
+    const std::vector<void *> blocks = fill_one();
+    free(heap_, blocks[0]);
+    std::memset(blocks[0], 'x', 8);
+    EXPECT_EQ(heap_.try_malloc_class(c_), nullptr);
+    EXPECT_DEATH(heap_.malloc_class(c_), "heap corruption: free block 0x[0-9a-f]+ of size class");
+}
+
+TEST_F(RecentTest, NoneIsLeftAfterAFork) {
+    free(heap_, fill_one()[0]);
+    ASSERT_NE(recent(), nullptr);
+    heap_.reset_after_fork();
+    EXPECT_EQ(recent(), nullptr);
+}
+
 TEST_F(ThreadHeapTest, OwnSuperblocksComeBeforeThoseOfTheGlobalHeapAndThoseBeforeNewOnes) {
     const unsigned c = Classes::class_of(8_KiB);
     std::vector<void *> blocks;

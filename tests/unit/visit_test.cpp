@@ -383,6 +383,73 @@ TEST_F(VisitTest, WhatTheLastFastPathWasOnStays) {
     EXPECT_EQ(superblocks(), 0u);
 }
 
+/// Medium blocks, of which a third of one superblock and most of another one are free.
+class RecentVisitTest : public VisitTest {
+protected:
+    static constexpr unsigned c_ = Classes::class_of(32_KiB);
+    RecentVisitTest() {
+        while (blocks_.empty() || superblock_of(blocks_.back()) == superblock_of(blocks_.front())) {
+            blocks_.push_back(heap_.malloc_class(c_));
+        }
+        s_ = superblock_of(blocks_.front());
+        for (std::size_t i = 0; i < s_->live() / 3 + 1; ++i) {
+            free(heap_, blocks_[i]);
+        }
+        EXPECT_EQ(s_->place, Place::partial);
+        EXPECT_EQ(heap_.holdings().recent().at(c_), s_);
+    }
+    OwnerLine *s_;
+    std::vector<void *> blocks_;
+};
+
+TEST_F(RecentVisitTest, WhatLeavesIsNoLongerRecent) {
+    ASSERT_TRUE(retire());
+    EXPECT_FALSE(owns(heap_, s_));
+    EXPECT_EQ(heap_.holdings().recent().at(c_), nullptr);
+    void *const p = heaps_[1].malloc_class(c_);
+    EXPECT_EQ(superblock_of(p), s_);
+    void *const q = heap_.malloc_class(c_);
+    EXPECT_NE(superblock_of(q), s_);
+}
+
+/// The owner has read which superblock is the recent one, and allocates from it.
+TEST_F(RecentVisitTest, AMallocThatHasBegunKeepsIt) {
+    heap_.presence().begin(c_);
+    for (int visits = 0; visits < 2; ++visits) {
+        ASSERT_TRUE(retire());
+        EXPECT_TRUE(owns(heap_, s_));
+        EXPECT_EQ(s_->place, Place::partial);
+        EXPECT_EQ(heap_.holdings().recent().at(c_), nullptr) << "the next malloc goes another way";
+    }
+    heap_.presence().end();
+    ASSERT_TRUE(retire());
+    EXPECT_FALSE(owns(heap_, s_));
+    expect_accounts(heap_);
+}
+
+/// A free that began before the superblock was taken ends while the visiting thread waits for its fence.
+TEST_F(RecentVisitTest, AFreeUnderWayShowsItAgain) {
+    Taking<Heap> taking(heap_);
+    taking.take(s_);
+    heap_.holdings().recent().note(s_);
+    ASSERT_TRUE(taking.find_owner());
+    EXPECT_TRUE(taking.in_use(s_));
+    heap_.holdings().own(s_);
+}
+
+/// Another one was noted since: whoever allocates takes from that.
+TEST_F(RecentVisitTest, ALaterFreeElsewhereEndsTheUse) {
+    Taking<Heap> taking(heap_);
+    taking.take(s_);
+    heap_.presence().begin(c_);
+    ASSERT_TRUE(taking.find_owner());
+    EXPECT_TRUE(taking.in_use(s_));
+    heap_.holdings().recent().note(superblock_of(blocks_.back()));
+    EXPECT_FALSE(taking.in_use(s_));
+    heap_.presence().end();
+    heap_.holdings().own(s_);
+}
+
 /// The system has no heavy fence, as is known from some moment on.
 class FencedVisitTest : public VisitTest {
 protected:
@@ -431,9 +498,12 @@ TEST_F(FencedVisitTest, AHeapHidesWhatItHadInItsNextSlowPath) {
     const std::vector<OwnerLine *> under_way =
         [&] { // two that have to stay, a notice about them is on its way
             std::vector<OwnerLine *> told;
-            for (const unsigned c : {0u, class_of_64}) {
-                const std::vector<void *> more = blocks_of(c, slot_size);
-                for (void *const p : more) {
+            for (const unsigned c : {0u, class_of_64, Classes::class_of(9_KiB)}) {
+                const std::vector<void *> more =
+                    blocks_of(c, global_->maker().span_of_class(c) + Classes::size_of(c));
+                free(heap_, more[0]); // the next medium block of the class would be this one
+                for (std::size_t i = 1; i < more.size(); ++i) {
+                    void *const p = more[i];
                     OwnerLine *const s = superblock_of(p);
                     if (superblock::free_remote(s, address_of(p)).is_notice()) {
                         told.push_back(s);
@@ -442,7 +512,7 @@ TEST_F(FencedVisitTest, AHeapHidesWhatItHadInItsNextSlowPath) {
             }
             return told;
         }();
-    ASSERT_GE(under_way.size(), 2u);
+    ASSERT_GE(under_way.size(), 3u);
     set_missing(true);
     EXPECT_FALSE(heap_.presence().fenced()) << "its thread was not here";
     blocks.push_back(heap_.malloc_class(class_of_64));

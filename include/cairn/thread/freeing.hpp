@@ -12,7 +12,7 @@
 // Threads: any. A path that needs only the thread's own heap is a section (sync::Presence), which the next path ends.
 //          The fast path leaves its hazard word set.
 // Errors:  none.
-// Cost:    30 instructions for a block of the thread's own in a superblock of one slot, 54 in one of several; no
+// Cost:    30 instructions for a block of the thread's own in a superblock of one slot, 56 in one of several; no
 //          lock, no atomic read-modify-write. A block of another thread's superblock: one compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once
@@ -78,8 +78,7 @@ private:
             OwnerLine *s = owner_line_of(first_line(shared));
             if (CAIRN_LIKELY(!heap->presence().fenced()) &&
                 is_own(heap, s, shared, Heap::Notice::hidden(heap), block - shared->first_block, block)) {
-                const bool due = heap->free_local(s, block);
-                heap->presence().end();
+                const bool due = heap->free_medium(s, block);
                 if (CAIRN_UNLIKELY(due)) {
                     self.check(heap, s);
                 }

@@ -26,11 +26,17 @@ public:
     /// A block of class c. nullptr: with Growth::after_visits, the caller is to visit heaps and ask again
     /// (next_superblock); with Growth::now, out of memory.
     void *malloc(unsigned c, Growth growth) {
-        OwnerLine *s = Base::bins().at(c);
+        OwnerLine *s = first_choice(c, Base::bins());
         if (superblock::is_end(s->free) && (s = refill(c, growth)) == nullptr) {
             return nullptr;
         }
         return superblock::pop(s, span_of(s));
+    }
+
+    /// The superblock to allocate from: the recent one of the class if it has a free block, else the bin's.
+    CAIRN_INLINE OwnerLine *first_choice(unsigned c, const Bins &bins) {
+        OwnerLine *const s = Base::holdings().recent().at(c);
+        return CAIRN_LIKELY(s != nullptr && !superblock::is_end(s->free)) ? s : bins.at(c);
     }
 
     /// Checks a superblock whose check is due, and finds its new place. A superblock that was full goes into its
@@ -50,7 +56,7 @@ public:
             holdings.account(before);
             s = before;
         }
-        places.put(s);
+        holdings.put(s);
     }
 
 private:
@@ -66,10 +72,14 @@ private:
         Base::settle();
         Bins &all = Base::bins();
         auto &holdings = Base::holdings();
+        if (OwnerLine *const recent = holdings.recent().at(c); recent != nullptr) { // it has no free block
+            holdings.recent().forget(recent);
+            holdings.relink(recent);
+        }
         OwnerLine *s = all.is_empty(c) ? next_superblock(holdings, c, growth) : all.at(c);
         while (s != nullptr && superblock::is_end(s->free) && !replenish(s)) {
             all.hide(c);
-            holdings.places().put(s);
+            holdings.put(s);
             s = next_superblock(holdings, c, growth);
         }
         if (s != nullptr) {

@@ -15,6 +15,7 @@
 #include <cairn/superblock/account.hpp>
 #include <cairn/superblock/global_heap.hpp>
 #include <cairn/thread/overdraft.hpp>
+#include <cairn/thread/recent_superblocks.hpp>
 
 #include <utility>
 
@@ -58,14 +59,24 @@ public:
     void drop_uncarved(OwnerLine *s) { global_->untouch(account_.drop_uncarved(s)); }
 
     Places<Classes::count> &places() { return places_; }
+    RecentSuperblocks<Classes::count> &recent() { return recent_; }
 
     /// Checks a superblock and moves it to the list that matches its count, unless it is in a bin.
     void relink(OwnerLine *s) {
         account(s);
         if (s->place != Place::current) {
             places_.take_out(s);
-            places_.put(s);
+            put(s);
         }
+    }
+
+    /// Puts a superblock into the list that matches its count. Without live blocks it may be given to another class at
+    /// any time, so no malloc may take a block from it by the way of the recent superblock.
+    CAIRN_INLINE void put(OwnerLine *s) {
+        if (s->accounted == 0) {
+            recent_.forget(s);
+        }
+        places_.put(s);
     }
 
     /// While the heap is too empty: gives away superblocks without live blocks, and those of fullness groups below
@@ -82,6 +93,7 @@ public:
     /// has no owner.
     bool give(OwnerLine *s) {
         places_.take_out(s);
+        recent_.forget(s);
         const std::size_t used = used_by(s), held = superblock::held_by(s);
         if (!global_->release(s, number_)) {
             return false;
@@ -149,6 +161,7 @@ public:
 
     void reset_after_fork() {
         places_ = {};
+        recent_.forget();
         account_ = {};
         forget_notices();
     }
@@ -169,6 +182,7 @@ private:
     Account account_;
     Overdraft overdraft_;
     Places<Classes::count> places_;
+    RecentSuperblocks<Classes::count> recent_;
     Inbox inbox_;
 };
 

@@ -28,6 +28,7 @@ public:
     /// Hides a superblock from the owner's fast paths.
     void take(OwnerLine *s) {
         set_owner(s, nullptr); // ordered, as the store to the bin is, by the heavy fence in find_owner()
+        recent().hide(s);
         if (s->place == Place::current) {
             heap_.bins().hide(s->size_class);
         }
@@ -79,10 +80,11 @@ public:
     bool find_owner() { return known_ = heap_.presence().owner_uses(owner_at_); }
 
     /// Whether the owner may be using the superblock. A free uses its block's superblock, a malloc that of its
-    /// class's bin.
+    /// class's bin, or the recent one. A free that was under way when the superblock was taken may have shown it again
+    /// to the next malloc.
     bool in_use(const OwnerLine *s) const {
-        return !known_ || owner_at_ == address_of(s) ||
-               (owner_at_ == s->size_class && s->place == Place::current);
+        return !known_ || owner_at_ == address_of(s) || recent().is_shown(s) ||
+               (owner_at_ == s->size_class && (s->place == Place::current || recent().is_hidden(s)));
     }
 
     /// The owner finds the superblock again: in its bin, or in the list that matches its account.
@@ -91,11 +93,13 @@ public:
         if (s->place == Place::current) {
             heap_.bins().fill(s->size_class, s);
         } else if (s->place == Place::nowhere) {
-            heap_.holdings().places().put(s);
+            heap_.holdings().put(s);
         }
     }
 
 private:
+    auto &recent() const { return heap_.holdings().recent(); }
+
     Heap &heap_;
     OwnerLine *superblocks_[batch + Heap::Classes::count]; ///< a batch, and the superblocks of all bins
     unsigned count_ = 0;

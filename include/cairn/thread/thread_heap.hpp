@@ -51,10 +51,10 @@ public:
         return superblock::pop_unchecked(s);
     }
 
-    /// The fast path for any class. It ends its section.
-    void *try_malloc_class(unsigned c) {
+    /// The fast path for any class: a block of the recent superblock, else of the bin's. It ends its section.
+    CAIRN_INLINE void *try_malloc_class(unsigned c) {
         presence_.begin(c);
-        OwnerLine *const s = contents_.shown_bins().at(c);
+        OwnerLine *const s = contents_.first_choice(c, contents_.shown_bins());
         void *const block = superblock::can_pop(s, span_of(s)) ? superblock::pop_unchecked(s) : nullptr;
         presence_.end();
         return block;
@@ -73,9 +73,16 @@ public:
         return Global::Notice::heap_of(shared_of(s)->owner.load(std::memory_order_relaxed)) == this;
     }
 
-    /// Frees a checked block of a superblock that this heap owns, in a section. True: the superblock's check is due;
-    /// call check(s).
+    /// Frees a checked block of a superblock of this heap, in a section. True: its check is due, call check(s).
     CAIRN_INLINE bool free_local(OwnerLine *s, std::uintptr_t block) { return superblock::push(s, block); }
+
+    /// The same of a medium block: the next of its class. Ends the section.
+    CAIRN_INLINE bool free_medium(OwnerLine *s, std::uintptr_t block) {
+        const bool due = free_local(s, block);
+        holdings().recent().note(s);
+        presence_.end();
+        return due;
+    }
 
     /// Frees a checked block of any superblock, in a long section. False if this heap does not own it: nothing has
     /// changed. `due`: its check is due.
@@ -145,7 +152,7 @@ public:
     auto &bins() { return contents_.bins(); }
     Holdings<Global> &holdings() { return contents_.holdings(); }
 
-    /// In the child of a fork, for a heap whose thread the child does not have: it has no superblock.
+    /// In the child of a fork, for a heap without a thread there: it has no superblock.
     void reset_after_fork() {
         gathering_.publish_after_fork();
         contents_.forget();
