@@ -434,10 +434,11 @@ const model::Kernel<VisitAndRecent<true>, 2> recent_both("flagship.recent.both",
 const model::Kernel<VisitAndRecent<true>, 2> recent_muted("flagship.recent.no_fence",
                                                           {.mute_fence = 2, .must_fail = ""});
 
-/// The same of two superblocks, and the other free is in the second one.
-struct VisitAndTwoRecent : Base<2, true, Classes::largest> {
+/// Of two such superblocks the first one is the recent one, and a free shows the second one. A visiting thread takes
+/// both, and counts what is not in use.
+struct TakeRecent : Base<2, true, Classes::largest> {
     void *behind = nullptr;
-    VisitAndTwoRecent() {
+    TakeRecent() {
         give(0, 2 * of_one);
         before(0, [&] {
             behind = heap.malloc(Classes::largest);
@@ -451,20 +452,35 @@ struct VisitAndTwoRecent : Base<2, true, Classes::largest> {
         model::check(superblocks[1]->place == Place::partial, "it is in a bin");
     }
     void thread(unsigned i) {
-        if (i == 1) {
-            heap.visit(0, true);
-        } else {
+        if (i == 0) {
             free(of_one + 4);
             malloc(0);
+            return;
         }
+        Malloc::Heap &visited = *heap.heaps[0];
+        if (!visited.presence().try_visit()) {
+            return;
+        }
+        Taking<Malloc::Heap> taking(visited);
+        taking.take(superblocks[0]);
+        taking.take(superblocks[1]);
+        taking.find_owner();
+        taking.keep_if([&](OwnerLine *s, unsigned) {
+            if (!taking.in_use(s)) {
+                visited.holdings().relink(s);
+            }
+            taking.put_back(s);
+            return false;
+        });
+        visited.presence().end_visit();
     }
     void finish() {
         before(0, [&] { heap.free(behind); });
         Base::finish();
     }
 };
-const model::Kernel<VisitAndTwoRecent, 2> recent_two("flagship.recent.two",
-                                                     {.executions = 1'000'000, .short_executions = 6'000});
+const model::Kernel<TakeRecent, 2> take_recent("flagship.recent.take",
+                                               {.executions = 1'000'000, .short_executions = 20'000});
 
 /// Blocks of which four make a chain (Gathering): one was freed and one is in a chain when a visitor comes, while the
 /// thread adds to it.
