@@ -3,17 +3,11 @@
 // First-class heaps: separate heaps inside the process, whose blocks can be freed all at once (cairn_heap_create() and
 // the other functions of <cairn/cairn.h>; process_heap.hpp declares create, allocate, deallocate and destroy).
 //
-// Adds:    superblocks that belong to one first-class heap until they are empty or the heap is destroyed; a table of
-//          the heap's large and huge blocks; a lock; the part that these heaps have in a fork and in statistics.
-// Needs:   the process heap's superblock maker, its large and huge blocks, and its malloc for the heap itself.
-// Keeps:   the slot kinds of the superblocks are those of the inside of a large block: so free() of a block of a
-//          first-class heap ends the program with one line, and the repair of the process heap after a fork leaves
-//          these superblocks alone. The large and huge blocks are hidden from free().
-// Threads: any; one lock for each heap. All of these locks are held while the process forks, for some microseconds, so
-//          the child finds every heap consistent. With one of these locks held, no function is called that could wait
-//          for the thread that forks.
-// Cost:    a lock for each call; a heap without blocks takes 7.5 KiB.
-// Source:  heaps that are deleted as a whole: Heap Layers, sections 1 (regions) and 5.2 (obstacks).
+// Adds:    the list of these heaps (first_class_heap.hpp), a lock for each, and their part in forks and statistics.
+// Needs:   the process heap's malloc for the heap itself.
+// Threads: any. The locks of all heaps are held while the process forks, for some microseconds, so the child finds
+//          every heap consistent.
+// Cost:    a lock for each call.
 #pragma once
 
 #include "process_heap.hpp"

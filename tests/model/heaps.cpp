@@ -13,6 +13,7 @@
 #define pthread_atfork(prepare, parent, child) 0
 #define pthread_sigmask(how, wanted, before) static_cast<void>(wanted), static_cast<void>(before)
 #include <src/malloc/first_class.cpp>
+#include <src/malloc/first_class_heap.cpp>
 
 #include <cairn/core/compose.hpp>
 #include <cairn/layer/freelist.hpp>
@@ -113,7 +114,8 @@ struct FirstClass {
             small += blocks[i] != nullptr && sizes[i] == size ? 1 : 0;
             nodes += blocks[i] != nullptr && sizes[i] == long_size ? 1 : 0;
         }
-        model::check(h->live[size_class] == small && h->live[process_heap::node_class] == nodes,
+        model::check(h->live[size_class] == small &&
+                         h->live[process_heap::FirstClassHeap::node_class] == nodes,
                      "the heap says that more or fewer blocks are live");
         model::check(h->superblocks[size_class] * of_one >= small, "a superblock is not counted");
         unsigned in_table = 0;
