@@ -357,6 +357,7 @@ void surplus() noexcept {
 void returned() noexcept {
     if (delay_ms.load(std::memory_order_relaxed) > 0 && background.load(std::memory_order_relaxed) &&
         !wake() && is_absent()) {
+        heap.levels().look_again(); // so that there is one soon
         heap.levels().visit_wanted(nullptr);
         if (has_much_surplus()) {
             heap.levels().trim(to_retain());
@@ -365,7 +366,8 @@ void returned() noexcept {
 }
 
 bool is_absent() noexcept {
-    return state.load(std::memory_order_relaxed) == absent && heap.levels().resident_bytes() >= start_at;
+    return state.load(std::memory_order_relaxed) == absent && !heap.levels().runs().line().is_small() &&
+           heap.levels().resident_bytes() >= start_at;
 }
 
 void main_thread_ends() noexcept {

@@ -48,7 +48,7 @@ void configure(const Options &options) noexcept; ///< takes over options
 void grew() noexcept;                            ///< memory was taken from the operating system
 void surplus() noexcept;                         ///< more memory is free than the limit
 void returned() noexcept;                        ///< a thread that was reported inactive ran a slow path
-bool is_absent() noexcept; ///< a process large enough for a purger has none: it has not grown since a fork
+bool is_absent() noexcept;                       ///< a process that is large enough for a purger has none
 bool before_fork() noexcept; ///< waits for the purger to leave, 20 ms at most; whether the caller is the only thread
 bool leave() noexcept;      ///< the same, a second at most, whatever it has to purge; false if none has left
 bool has_thread() noexcept; ///< the kernel has the purger's thread, which may have left

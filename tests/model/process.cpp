@@ -174,6 +174,9 @@ struct Purged {
     Purged &global() { return *this; }
     Purged &stock() { return *this; }
     Purged &heaps() { return *this; }
+    Purged &runs() { return *this; }
+    Purged &line() { return *this; }
+    static bool is_small() { return false; }
     static bool several() { return false; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
     std::size_t resident_bytes() const { return purger::start_at; }
@@ -193,6 +196,7 @@ struct Purged {
         surplus.fetch_and(0, std::memory_order_relaxed);
     }
     void trim(std::size_t) { surplus.fetch_and(0, std::memory_order_relaxed); }
+    static void look_again() {}
     static bool visit_wanted(const void *) { return false; }
     void set_surplus_limit(std::size_t) {}
 } purged;

@@ -59,8 +59,8 @@ public:
         return CAIRN_UNLIKELY(growth >= seen + slot_size) && after_growth_to(growth, mine);
     }
 
-    /// The next slow malloc of a process that has grown is to find that it has.
-    void look_again() { visited_growth_.store(0, std::memory_order_relaxed); }
+    /// The next slow malloc is to find that touched memory has grown, by a growth step.
+    void look_again() { visited_growth_.store(0 - slot_size, std::memory_order_relaxed); }
 
     /// Whether a thread has gathered the block, to give it back with others.
     bool is_gathered(const OwnerLine *s, std::uintptr_t block) {
