@@ -118,6 +118,13 @@ class Programs(unittest.TestCase):
     def test_no_threads_are_refused(self):
         self.assertEqual(output([places.program(BUILD, "threadtest"), "--threads", "0"])[0], 2)
 
+    def test_threads_that_the_system_refuses_are_one_line(self):
+        for threads in "10000", str(2 ** 62):
+            run = subprocess.run(["sh", "-c", 'ulimit -v 1000000 && exec "$@"', "sh", places.program(BUILD, "threadtest"),
+                                  "--threads", threads], capture_output=True, text=True, timeout=60)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), run.stderr[-300:])
+            self.assertIn("%s threads: " % threads, run.stderr)
+
     def test_figures_that_can_not_be_are_refused(self):
         for name, *arguments in (("shared_slots", "--slots", "0"), ("shared_slots", "--slots", "4294967296"),
                                  ("shared_slots", "--low", "7"), ("shared_slots", "--low", "2000"),
