@@ -30,7 +30,7 @@ public:
     /// superblock as its own.
     CAIRN_INLINE OwnerLine *at(unsigned c) const {
         const Word word = load(c);
-        if (CAIRN_UNLIKELY((word & hidden) != 0)) {
+        if (CAIRN_UNLIKELY((word & hidden_) != 0)) {
             return nullptr;
         }
         if (word == 0) {
@@ -43,20 +43,20 @@ public:
 
     /// The superblock leaves the heap. Before another thread can get it.
     void forget(const OwnerLine *s) {
-        change(s, address_of(s), hidden);
-        change(s, address_of(s) | hidden, hidden);
+        change(s, address_of(s), hidden_);
+        change(s, address_of(s) | hidden_, hidden_);
     }
-    constexpr void forget() { std::fill_n(words_, SizeClasses, hidden); }
+    constexpr void forget() { std::fill_n(words_, SizeClasses, hidden_); }
 
     /// The visiting thread takes the superblock. Its heap's thread does not find it here any more, but may have found
     /// it before: is_hidden() tells, until the thread notes another one.
-    void hide(const OwnerLine *s) { change(s, address_of(s), address_of(s) | hidden); }
+    void hide(const OwnerLine *s) { change(s, address_of(s), address_of(s) | hidden_); }
     bool is_shown(const OwnerLine *s) const { return load(s->size_class) == address_of(s); }
-    bool is_hidden(const OwnerLine *s) const { return load(s->size_class) == (address_of(s) | hidden); }
+    bool is_hidden(const OwnerLine *s) const { return load(s->size_class) == (address_of(s) | hidden_); }
 
 private:
     using Word = std::uintptr_t;
-    static constexpr Word hidden = 1;
+    static constexpr Word hidden_ = 1;
 
     // relaxed: Presence orders them. A visiting thread's heavy fence is between its hide() and its is_shown() and
     // is_hidden(), and the heap's thread notes and reads in sections.
