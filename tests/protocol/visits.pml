@@ -163,7 +163,10 @@ inline owner_frees() {
         store(MARK, NULL);
 #endif
 #ifdef RECENT
-        store(RECENT_ONE, AT(s))
+        if
+        :: store(RECENT_ONE, AT(s))
+        :: store(RECENT_ONE, NULL) // it is nearly empty
+        fi
 #endif
     :: else // a remote free, which is for anybody
     fi;

@@ -68,10 +68,10 @@ TEST_F(ThreadHeapTest, AWriteAfterFreeIsFoundByTheSlowPath) {
     EXPECT_DEATH(heap_.malloc_class(3), "heap corruption: free block 0x[0-9a-f]+ of size class 48");
 }
 
-/// Blocks of 9 KiB that fill a superblock, and one more, so that it is in no bin.
+/// Blocks of 10 KiB that fill a superblock, and one more, so that it is in no bin.
 class RecentTest : public ThreadHeaps {
 protected:
-    static constexpr unsigned c_ = Classes::class_of(9_KiB);
+    static constexpr unsigned c_ = Classes::class_of(10_KiB);
     std::vector<void *> fill_one() {
         std::vector<void *> blocks;
         while (blocks.empty() || superblock_of(blocks.back()) == superblock_of(blocks.front())) {
@@ -122,7 +122,6 @@ TEST_F(RecentTest, OneWithoutLiveBlocksServesAnyClass) {
     const std::vector<void *> blocks = fill_one();
     OwnerLine *const s = superblock_of(blocks[0]);
     for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
-        EXPECT_TRUE(i == 0 || recent() == s);
         free(heap_, blocks[i]);
     }
     ASSERT_EQ(s->place, Place::empty);
@@ -131,6 +130,23 @@ TEST_F(RecentTest, OneWithoutLiveBlocksServesAnyClass) {
     constexpr unsigned next = c_ + 1;
     ASSERT_EQ(Global::Maker::slots_of_class(next), Global::Maker::slots_of_class(c_));
     EXPECT_EQ(superblock_of(heap_.malloc_class(next)), s);
+    expect_accounts(heap_);
+}
+
+/// It is to become empty.
+TEST_F(RecentTest, OneThatIsNearlyEmptyIsNotRecent) {
+    const std::vector<void *> blocks = fill_one();
+    OwnerLine *const s = superblock_of(blocks[0]);
+    std::size_t i = 0;
+    for (; s->accounted >= heap_.holdings().recent().least_live; ++i) {
+        EXPECT_TRUE(i == 0 || recent() == s) << i;
+        free(heap_, blocks[i]);
+    }
+    EXPECT_EQ(recent(), nullptr) << "by the check";
+    ASSERT_GT(s->live(), 1u);
+    free(heap_, blocks[i]);
+    EXPECT_EQ(recent(), nullptr) << "by the free";
+    EXPECT_EQ(superblock_of(heap_.malloc_class(c_)), superblock_of(blocks.back())) << "the bin's";
     expect_accounts(heap_);
 }
 

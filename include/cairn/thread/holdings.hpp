@@ -73,7 +73,7 @@ public:
     /// Puts a superblock into the list that matches its count. Without live blocks it may be given to another class at
     /// any time, so no malloc may take a block from it by the way of the recent superblock.
     CAIRN_INLINE void put(OwnerLine *s) {
-        if (s->accounted == 0) {
+        if (s->accounted < recent_.least_live) {
             recent_.forget(s);
         }
         places_.put(s);

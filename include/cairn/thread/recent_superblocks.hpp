@@ -7,7 +7,7 @@
 // Adds:    note, for a free; at, for a malloc; forget. hide, is_shown and is_hidden, for a visiting thread.
 // Needs:   OwnerLine.
 // Keeps:   each is a superblock of the heap, in a bin or a list, but not in that of superblocks without live blocks.
-//          It may have no free block.
+//          It may have no free block. One that is nearly empty is in none: it would not become empty.
 // Threads: note and at: the heap's own thread, in a section (sync::Presence). The rest: that thread, or a visiting
 //          thread.
 // Cost:    note, at: a store, a load. hide, forget: a compare-exchange where the superblock is the recent one.
@@ -24,6 +24,8 @@ namespace cairn {
 template <unsigned SizeClasses>
 class RecentSuperblocks {
 public:
+    static constexpr std::uint32_t least_live = 4; ///< with fewer live blocks a superblock is nearly empty
+
     constexpr RecentSuperblocks() { forget(); }
 
     /// The superblock of the class; nullptr when there is none. relaxed: its own thread has stored it, after it saw the
@@ -39,7 +41,11 @@ public:
         return reinterpret_cast<OwnerLine *>(word);
     }
 
-    CAIRN_INLINE void note(const OwnerLine *s) { store(s->size_class, address_of(s)); }
+    /// The heap's thread has freed a block of the superblock. One that was counted to be nearly empty is not noted, as
+    /// it is to become empty; but one that was counted to be empty is: its blocks are live because it is in its bin.
+    CAIRN_INLINE void note(const OwnerLine *s) {
+        store(s->size_class, s->accounted - 1 >= least_live - 1 ? address_of(s) : hidden_);
+    }
 
     /// The superblock leaves the heap. Before another thread can get it.
     void forget(const OwnerLine *s) {
