@@ -29,7 +29,7 @@ for source in "$root"/tests/process/*.cpp; do
     reason=
     case $test in
     life_fork_huge | life_fork_in* | life_fork_same_pid | life_fork_threaded | life_fork_while_* | life_stopped_and_killed | \
-        memory_goes_back_in_a_child | misuse_overflow_*)
+        memory_goes_back_in_a_child* | misuse_overflow_*)
         reason="forks among threads, in handlers and before a fault: its own locks hang or fail in the child"
         ;;
     faults_no_keys | memory_class_shift_huge | memory_goes_back_by_trim | memory_goes_back_gathered | memory_goes_back_sleepers | \
@@ -37,7 +37,8 @@ for source in "$root"/tests/process/*.cpp; do
         life_thread_destructors)
         reason="resident memory is its own too: 20 MiB from the start, and more with each thread"
         ;;
-    faults_of_the_system | memory_limit_data | memory_limit_few_calls | works_private_limit | works_commit_charge)
+    faults_of_the_system | memory_limit_data | memory_limit_few_calls | memory_limit_full_superblocks | works_private_limit | \
+        works_commit_charge)
         reason="limits and charges of the kernel are its own too"
         ;;
     libc_mallopt | life_purger_leaves_before_fork)
