@@ -12,7 +12,7 @@
 // Threads: any. A path that needs only the thread's own heap is a section (sync::Presence), which the next path ends.
 //          The fast path leaves its hazard word set.
 // Errors:  none.
-// Cost:    30 instructions for a block of the thread's own in a superblock of one slot, 56 in one of several; no
+// Cost:    30 instructions for a block of the thread's own in a superblock of one slot, 62 in one of several; no
 //          lock, no atomic read-modify-write. A block of another thread's superblock: one compare-exchange.
 // Source:  Hoard, section 3: blocks return to the superblock they came from.
 #pragma once

@@ -70,8 +70,9 @@ public:
         }
     }
 
-    /// Puts a superblock into the list that matches its count. Without live blocks it may be given to another class at
-    /// any time, so no malloc may take a block from it by the way of the recent superblock.
+    /// Puts a superblock into the list that matches its count. No malloc is to keep a nearly empty one from becoming
+    /// empty by the way of the recent superblock. None may take a block from one without live blocks, which may be
+    /// given to another class at any time.
     CAIRN_INLINE void put(OwnerLine *s) {
         if (s->accounted < recent_.least_live) {
             recent_.forget(s);

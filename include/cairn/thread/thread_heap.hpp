@@ -78,8 +78,8 @@ public:
 
     /// The same of a medium block: the next of its class. Ends the section.
     CAIRN_INLINE bool free_medium(OwnerLine *s, std::uintptr_t block) {
+        holdings().recent().note(s); // first, so that the flags of the count-down stay for the caller
         const bool due = free_local(s, block);
-        holdings().recent().note(s);
         presence_.end();
         return due;
     }
