@@ -153,20 +153,25 @@ inline may_end() { // O4, where the superblock is a long one
 #endif
 }
 
+inline notes(s) {
+    if
+    :: store(RECENT_ONE, AT(s))
+    :: store(RECENT_ONE, NULL) // it is nearly empty
+    fi
+}
+
 inline owner_frees() {
     store(MARK, AT(s)); // O1
     load(OWNER(s), found); // O2
     if
     :: found == MINE ->
-        owner_uses(s); // O3
-#ifdef NOTED_BEHIND_THE_SECTION
-        store(MARK, NULL);
+#if defined(RECENT) && !defined(NOTED_BEHIND_THE_SECTION)
+        notes(s);
 #endif
-#ifdef RECENT
-        if
-        :: store(RECENT_ONE, AT(s))
-        :: store(RECENT_ONE, NULL) // it is nearly empty
-        fi
+        owner_uses(s) // O3
+#ifdef NOTED_BEHIND_THE_SECTION
+        ; store(MARK, NULL);
+        notes(s)
 #endif
     :: else // a remote free, which is for anybody
     fi;
