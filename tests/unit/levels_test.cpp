@@ -431,16 +431,33 @@ protected:
     /// Classes of superblocks of one slot: longer ones would make the global heap make room.
     static constexpr unsigned one_slot = Classes::class_of(slot_size / 16);
 
-    void go_to_sleep() {
+    /// `stay`: of the first blocks of each class.
+    void go_to_sleep(std::size_t stay = 0) {
         std::vector<void *> blocks;
         for (unsigned c = 0; c < one_slot; ++c) {
+            std::size_t n = 0;
             for (std::size_t bytes = 0; bytes < slot_size; bytes += Classes::size_of(c)) {
-                blocks.push_back(sleeper_->malloc_class(c));
+                void *const block = sleeper_->malloc_class(c);
+                if (n++ >= stay) {
+                    blocks.push_back(block);
+                }
             }
         }
         levels_->after_growth(mine_);
         free_all(sleeper_, blocks);
-        ASSERT_TRUE(sleeper_->inbox().wanted.load());
+        ASSERT_TRUE(is_wanted());
+    }
+
+    bool is_wanted() { return sleeper_->inbox().wanted.load(); }
+    void want() {
+        sleeper_->inbox().overdrawn.store(true);
+        levels_->global().notices().wanted_visits().add(sleeper_->inbox());
+    }
+
+    /// A long block for which free memory is not enough.
+    void grow(std::size_t bytes = slot_size) {
+        bool clean = false;
+        ASSERT_NE(levels_->long_blocks().malloc(levels_->global().free_bytes() + bytes, 16, clean), nullptr);
     }
 
     static void free_all(Heap *heap, const std::vector<void *> &blocks) {
@@ -464,10 +481,44 @@ TEST_F(Sleeper, GrowthMakesVisits) {
     const std::size_t before = held();
     EXPECT_FALSE(levels_->after_growth(mine_));
     EXPECT_EQ(held(), before) << "it has not";
-    bool clean = false;
-    ASSERT_NE(levels_->long_blocks().malloc(levels_->global().free_bytes() + slot_size, 16, clean), nullptr);
+    grow();
     levels_->after_growth(mine_);
     EXPECT_LT(held(), before);
+}
+
+/// Else threads that each use a little of many superblocks would take them from each other for ever.
+TEST_F(Sleeper, GrowthMakesAPauseAfterVisitsThatFreeNothing) {
+    grow(15_MiB);
+    grow(15_MiB);
+    go_to_sleep(1);
+    grow();
+    levels_->after_growth(mine_);
+    levels_->trim(0); // so that little growth is little
+    want();
+    grow();
+    levels_->after_growth(mine_);
+    ASSERT_FALSE(is_wanted()) << "visited, when it had nothing left to give";
+    want();
+    grow();
+    levels_->after_growth(mine_);
+    EXPECT_TRUE(is_wanted()) << "not yet again";
+    grow(4_MiB);
+    levels_->after_growth(mine_);
+    EXPECT_FALSE(is_wanted()) << "more than a sixteenth of the memory later";
+}
+
+/// A pool of threads that take turns needs the memory of those that sleep each time.
+TEST_F(Sleeper, GrowthMakesNoPauseAfterVisitsThatFreeMemory) {
+    grow(15_MiB);
+    grow(15_MiB);
+    go_to_sleep();
+    grow();
+    levels_->after_growth(mine_);
+    ASSERT_FALSE(is_wanted()) << "visited";
+    want();
+    grow();
+    levels_->after_growth(mine_);
+    EXPECT_FALSE(is_wanted()) << "visited again";
 }
 
 /// Superblocks without live blocks that have touched little are no reason to look no further.
@@ -486,7 +537,7 @@ TEST_F(Sleeper, GrowthMakesVisitsWhileWhatLiesFreeHasTouchedLittle) {
     go_to_sleep();
     ASSERT_GT(levels_->global().free_bytes(), 16_MiB);
     const std::size_t before = held();
-    levels_->runs().touch(2 * slot_size);
+    levels_->runs().touch(16 * slot_size);
     levels_->global().maker().pay();
     levels_->after_growth(mine_);
     EXPECT_LT(held(), before);

@@ -8,7 +8,7 @@
 // Needs:   calls with the memory taken, and with the part of it that is not touched yet.
 // Keeps:   memory that rises and falls below the line is not growth. When more is given back than was due, the line
 //          stays: so much may be taken again without growth.
-// Threads: the caller holds a lock; set_floor(), is_small() and total() any.
+// Threads: the caller holds a lock; set_floor(), is_small(), total() and level() any.
 // Cost:    some additions.
 // Source:  docs/decisions/water-line.md
 #pragma once
@@ -53,6 +53,7 @@ public:
         const std::size_t more = touched_above(taken);
         if (more != 0) {
             total_.store(total() + more, std::memory_order_relaxed);
+            level_.store(touched(taken), std::memory_order_relaxed);
         }
         taken_.raise(taken);
         touched_.raise(touched(taken));
@@ -86,6 +87,8 @@ public:
 
     /// The sum of all rises of the line of touched memory. Never decreases.
     std::size_t total() const { return total_.load(std::memory_order_relaxed); }
+    /// What was touched when the line of touched memory last rose.
+    std::size_t level() const { return level_.load(std::memory_order_relaxed); }
 
 private:
     class Line {
@@ -126,6 +129,7 @@ private:
     alignas(platform::line_pair) std::atomic<std::size_t> floor_{0}; ///< relaxed: a setting
     std::atomic<bool> is_small_{false}; ///< relaxed: a hint, written with the lock held
     std::atomic<std::size_t> total_{0}; ///< relaxed: a counter, written with the lock held, seldom
+    std::atomic<std::size_t> level_{0}; ///< relaxed: a hint, written with total_
 };
 
 } // namespace cairn

@@ -2,9 +2,9 @@
 //
 // Heap visits: which heaps are visited, and when.
 //
-// Adds:    visit_wanted, before fresh memory is taken: heaps that may have too much free; visit_until_enough, after
-//          fresh memory was touched; retire_inactive_heaps, now and then while memory grows, and by the purger's clock:
-//          heaps whose threads are inactive; retire_all, when memory is short.
+// Adds:    visit_wanted, before fresh memory is taken: heaps that may have too much free; GrowthVisits, after fresh
+//          memory was touched; retire_inactive_heaps, now and then while memory grows, and by the purger's clock: heaps
+//          whose threads are inactive; retire_all, when memory is short.
 // Needs:   HeapRegistry, Visit.
 // Keeps:   memory grows only while no heap is known to have more free than the discipline allows, apart from heaps
 //          whose owners are in long sections.
@@ -77,17 +77,40 @@ bool visit_wanted(HeapRegistry<Global> &registry, Global &global, const void *mi
     return false;
 }
 
-/// To call after fresh memory was touched and no free memory could go back for it: visits heaps so that there is free
-/// memory the next time. Several, since the heaps that were added last come first, and may have nothing to give yet.
-template <class Global>
-void visit_until_enough(HeapRegistry<Global> &registry, Global &global, const void *mine) {
-    constexpr std::size_t enough = 16_MiB;
-    constexpr unsigned most_visits = 32;
-    for (unsigned visits = 0;
-         visits < most_visits && global.free_touched() < enough && visit_wanted(registry, global, mine);
-         ++visits) {
+/// Rounds of visits after fresh memory was touched and no free memory could go back for it, so that there is some the
+/// next time. After a round that was not worth its cost comes a pause.
+class GrowthVisits {
+public:
+    template <class Global>
+    void after_growth(const WaterLine &line, HeapRegistry<Global> &registry, Global &global,
+                      const void *mine) {
+        // relaxed, both: a hint; a round more or less does no harm
+        if (const std::size_t growth = line.total(); growth >= next_.load(std::memory_order_relaxed)) {
+            const bool worth = visit_until_enough(registry, global, mine);
+            next_.store(growth + (worth ? 0 : line.level() / pause_part_), std::memory_order_relaxed);
+        }
     }
-}
+
+private:
+    static constexpr unsigned pause_part_ = 16;
+
+    /// Makes several visits: the heaps that were added last come first, and may have nothing to give yet. False if they
+    /// have freed less than a slot each, which is worth less than a visit costs.
+    template <class Global>
+    static bool visit_until_enough(HeapRegistry<Global> &registry, Global &global, const void *mine) {
+        constexpr std::size_t enough = 16_MiB;
+        constexpr unsigned most_visits = 32;
+        const std::size_t before = global.free_touched();
+        unsigned visits = 0;
+        while (visits < most_visits && global.free_touched() < enough &&
+               visit_wanted(registry, global, mine)) {
+            ++visits;
+        }
+        return visits == 0 || global.free_touched() >= before + visits * slot_size;
+    }
+
+    std::atomic<std::size_t> next_{0}; ///< the growth from which on the next round may come
+};
 
 /// Retires inactive heaps among the next `count` heaps in turn. A heap whose owner or another visiting thread was in a
 /// section is looked at again.

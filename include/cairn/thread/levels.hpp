@@ -51,16 +51,15 @@ public:
         return size >= growth_step && long_blocks_.may_grow(size, alignment) && runs_.would_grow(size);
     }
 
-    /// To call after each slow malloc, without a lock. Where touched memory has grown by a slot, visits heaps; true
+    /// To call after each slow malloc, without a lock. Where touched memory has grown by a slot, may visit heaps; true
     /// where it has grown by a growth step. `mine`: the calling thread's heap.
     CAIRN_INLINE bool after_growth(const void *mine = nullptr) {
-        const std::size_t growth = runs_.line().total(),
-                          seen = visited_growth_.load(std::memory_order_relaxed);
+        const std::size_t growth = runs_.line().total(), seen = seen_growth_.load(std::memory_order_relaxed);
         return CAIRN_UNLIKELY(growth >= seen + slot_size) && after_growth_to(growth, mine);
     }
 
     /// The next slow malloc is to find that touched memory has grown, by a growth step.
-    void look_again() { visited_growth_.store(0 - slot_size, std::memory_order_relaxed); }
+    void look_again() { seen_growth_.store(0 - slot_size, std::memory_order_relaxed); }
 
     /// Whether a thread has gathered the block, to give it back with others.
     bool is_gathered(const OwnerLine *s, std::uintptr_t block) {
@@ -72,8 +71,7 @@ public:
         return false;
     }
 
-    /// To call before fresh memory is taken: visits a heap. True if one was visited, so that there may be free memory
-    /// now.
+    /// To call before fresh memory is taken: visits a heap. If true, there may be free memory now.
     bool visit_wanted(const void *mine) { return cairn::visit_wanted(registry_, global_, mine); }
 
     /// Retires all heaps, also those whose threads are active. False if some were refused.
@@ -167,9 +165,9 @@ public:
 
 private:
     CAIRN_NOINLINE bool after_growth_to(std::size_t growth, const void *mine) {
-        const std::size_t seen = visited_growth_.exchange(growth, std::memory_order_relaxed);
+        const std::size_t seen = seen_growth_.exchange(growth, std::memory_order_relaxed);
         large_.give_up_long_spares();
-        visit_until_enough(registry_, global_, mine);
+        growth_visits_.after_growth(runs_.line(), registry_, global_, mine);
         if (growth / growth_step == seen / growth_step) {
             return false;
         }
@@ -184,7 +182,8 @@ private:
     HugeHeap huge_{runs_};
     LongBlocks<Global> long_blocks_{global_, large_, huge_};
     HeapRegistry<Global> registry_;
-    std::atomic<std::size_t> visited_growth_{0}; ///< relaxed: a hint; a step more or less does no harm
+    GrowthVisits growth_visits_;
+    std::atomic<std::size_t> seen_growth_{0}; ///< relaxed: a hint; a step more or less does no harm
 };
 
 } // namespace cairn
