@@ -264,6 +264,11 @@ void tick_by_caller() {
     }
 }
 
+/// Whether there is no purger where growth would have started one: after a fork.
+bool is_missing() {
+    return is_absent() && heap.levels().resident_bytes() >= start_at + 2 * heap.levels().growth_step;
+}
+
 /// Puts the purger to work if it sleeps. False if there is no purger.
 bool wake() {
     if (CAIRN_UNLIKELY(platform::heavy_fence_missing())) {
@@ -346,7 +351,7 @@ void surplus() noexcept {
     if (!at_once && is_ours && wake()) {
         return;
     }
-    if (at_once || (is_ours && is_absent())) {
+    if (at_once || (is_ours && is_missing())) {
         heap.trim(to_retain());
     } else {
         tick_by_caller();

@@ -20,8 +20,9 @@
 // The purger starts when so much memory is resident that there may be much to give back, and sleeps without a timer
 // while there is nothing to do. malloc() starts it, never free(): the C library calls free() with locks held that
 // pthread_create() takes (pthread_join() frees the thread-local storage of stacks that it unmaps). So in the child of a
-// fork, which has no purger until its memory grows or another thread allocates, a thread that frees memory purges the
-// surplus at once, as it may not call again; if it frees another thread's blocks, it visits that thread's heap before.
+// fork, which has no purger until its memory grows or another thread allocates, a thread that frees memory purges a
+// large surplus at once, as it may not call again; if it frees another thread's blocks, it visits that thread's heap
+// before.
 //
 // A program of one thread should have one thread when it forks, for programs that check (Python warns otherwise): the
 // purger leaves before a fork unless it has much to purge, and starts again when memory grows. It leaves, too, when the

@@ -179,7 +179,8 @@ struct Purged {
     static bool is_small() { return false; }
     static bool several() { return false; }
     std::size_t surplus_bytes() const { return surplus.load(std::memory_order_relaxed); }
-    std::size_t resident_bytes() const { return purger::start_at; }
+    static constexpr std::size_t growth_step = 1_MiB;
+    std::size_t resident_bytes() const { return purger::start_at + 2 * growth_step; }
     std::size_t refused_bytes() const { return 0; }
     void forget_refused() {}
     bool has_heaps_to_check() {
