@@ -245,6 +245,21 @@ TEST_P(SuperblockTest, WhatIsNotCutYetCanBeGivenBack) {
     expect_accounts();
 }
 
+TEST_P(SuperblockTest, WhatIsNotCutYetStaysWhereItIsLittle) {
+    while (carve_next()) {
+    }
+    carve_again(s_);
+    const std::uint32_t touched = s_->touched;
+    const auto uncarved = [&] {
+        const std::size_t end = GetParam().shift + s_->carved * GetParam().block_size;
+        return touched - align_up(end, platform::vm::page_size());
+    };
+    while (carve_next() && uncarved() >= least_uncarved) {
+    }
+    drop_uncarved(s_);
+    EXPECT_EQ(s_->touched, touched);
+}
+
 TEST_P(SuperblockTest, LittleIsNotGivenBackAndMisuseIsSeenBefore) {
     const std::size_t size = GetParam().block_size;
     while (carve_next() && s_->carved * size + 12_KiB < span_of(s_)) {

@@ -199,7 +199,7 @@ TEST_F(VisitTest, WhatBinsHaveNotCutGoesBackToTheSystem) {
     }
     ASSERT_TRUE(settle());
     for (const OwnerLine *const s : lean) {
-        EXPECT_LT(s->touched, s->carved * Classes::size_of(s->size_class) + 16_KiB);
+        EXPECT_LT(s->touched, s->carved * Classes::size_of(s->size_class) + superblock::least_uncarved);
     }
     EXPECT_LT(heap_.holdings().held(), held - lean.size() * 32_KiB);
     EXPECT_EQ(cutting->touched, extent) << "it would be touched again soon";
@@ -223,7 +223,7 @@ TEST_F(VisitTest, WhoStaysAwayCutsNothingSoon) {
     ASSERT_GT(lean.size(), 10u);
     ASSERT_TRUE(retire());
     for (const OwnerLine *const s : lean) {
-        EXPECT_LT(s->touched, s->carved * Classes::size_of(s->size_class) + 16_KiB);
+        EXPECT_LT(s->touched, s->carved * Classes::size_of(s->size_class) + superblock::least_uncarved);
     }
     expect_accounts(heap_);
     for (void *const p : blocks) {

@@ -126,14 +126,16 @@ inline bool carve(OwnerLine *s) {
     return true;
 }
 
-/// Purges the memory behind the carved blocks, where at least 16 KiB of it were touched.
+/// Less is not worth a system call, which interrupts other processors.
+inline constexpr std::size_t least_uncarved = 40_KiB;
+
+/// Purges the memory behind the carved blocks, where at least that much of it was touched.
 inline void drop_uncarved(OwnerLine *s) {
-    constexpr std::size_t least = 16_KiB; // less is not worth a system call
     SharedLine *const shared = shared_of(s);
     const std::size_t size = shared->block_size;
     const std::size_t page = platform::vm::page_size();
     const std::size_t kept = align_up(shift_of(s) + s->carved * size, page);
-    if (s->touched < kept + least) {
+    if (s->touched < kept + least_uncarved) {
         return;
     }
     check_free(s, s->carved, marked_blocks(s));
