@@ -454,10 +454,11 @@ protected:
         levels_->global().notices().wanted_visits().add(sleeper_->inbox());
     }
 
-    /// A long block for which free memory is not enough.
+    /// A long block for which free memory is not enough, and the visits that follow.
     void grow(std::size_t bytes = slot_size) {
         bool clean = false;
         ASSERT_NE(levels_->long_blocks().malloc(levels_->global().free_bytes() + bytes, 16, clean), nullptr);
+        levels_->after_growth(mine_);
     }
 
     static void free_all(Heap *heap, const std::vector<void *> &blocks) {
@@ -482,7 +483,6 @@ TEST_F(Sleeper, GrowthMakesVisits) {
     EXPECT_FALSE(levels_->after_growth(mine_));
     EXPECT_EQ(held(), before) << "it has not";
     grow();
-    levels_->after_growth(mine_);
     EXPECT_LT(held(), before);
 }
 
@@ -492,18 +492,14 @@ TEST_F(Sleeper, GrowthMakesAPauseAfterVisitsThatFreeNothing) {
     grow(15_MiB);
     go_to_sleep(1);
     grow();
-    levels_->after_growth(mine_);
     levels_->trim(0); // so that little growth is little
     want();
     grow();
-    levels_->after_growth(mine_);
     ASSERT_FALSE(is_wanted()) << "visited, when it had nothing left to give";
     want();
     grow();
-    levels_->after_growth(mine_);
     EXPECT_TRUE(is_wanted()) << "not yet again";
     grow(4_MiB);
-    levels_->after_growth(mine_);
     EXPECT_FALSE(is_wanted()) << "more than a sixteenth of the memory later";
 }
 
@@ -513,11 +509,9 @@ TEST_F(Sleeper, GrowthMakesNoPauseAfterVisitsThatFreeMemory) {
     grow(15_MiB);
     go_to_sleep();
     grow();
-    levels_->after_growth(mine_);
     ASSERT_FALSE(is_wanted()) << "visited";
     want();
     grow();
-    levels_->after_growth(mine_);
     EXPECT_FALSE(is_wanted()) << "visited again";
 }
 

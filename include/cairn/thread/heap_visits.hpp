@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    static constexpr unsigned pause_part_ = 16;
+    static constexpr unsigned pause_part_ = 16; ///< a pause lasts for this part of the touched memory
 
     /// Makes several visits: the heaps that were added last come first, and may have nothing to give yet. False if they
     /// have freed less than a slot each, which is worth less than a visit costs.
